@@ -1,12 +1,25 @@
 //! What users write, compiled.
 //!
 //! Pure: a policy file becomes a [`Config`] with its [`PolicySet`], a [`Request`] with its [`Identity`] becomes a [`Plan`] of
-//! charges, the store's decisions become a [`Verdict`], and a verdict becomes header fields and a body.
+//! charges, the store's decisions become a verdict, and a verdict becomes header fields and a body.
 
+mod compile;
+mod config;
 mod identity;
 mod plan;
+mod policy;
+mod problem;
 mod request;
+mod set;
 
+pub use compile::{Compiled, PolicyFile, compile};
+pub use config::{
+    ApiKeySettings, Bounds, Config, Gateway, IdentitySettings, KeyPlace, StoreSettings, Timeouts, Treatment,
+    Trust, Upstream, UpstreamError,
+};
 pub use identity::{Identity, Subject, Tier};
-pub use plan::Plan;
+pub use plan::{Plan, Refusal, Source};
+pub use policy::{CalendarUnit, OnStoreFailure, Policy, PolicyLimit, Terms, Window};
+pub use problem::{Problem, Problems, Severity};
 pub use request::Request;
+pub use set::PolicySet;

@@ -3,9 +3,49 @@
 use smallvec::SmallVec;
 use tidegate_core::Charge;
 
+use crate::{Policy, PolicyLimit};
+
 /// What one request asks of the store, and which limit of which policy each charge came from.
+///
+/// No charges and no refusal: no policy speaks about the request, it passes and is not limited.
 #[derive(Clone, Debug, Default)]
 pub struct Plan<'set> {
-    /// The charges, all or nothing.
+    /// The charges, all or nothing, at most [`tidegate_core::MAX_CHARGES`].
     pub charges: SmallVec<[Charge<'set>; 4]>,
+    /// Where each charge came from, in the same order.
+    pub sources: SmallVec<[Source<'set>; 4]>,
+    /// The request is refused before any store is asked; then there are no charges.
+    pub refusal: Option<Refusal<'set>>,
+    /// Refusals by policies in shadow mode: told, not carried out.
+    pub shadow_refusals: SmallVec<[Refusal<'set>; 1]>,
+}
+
+/// Where a charge came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'set> {
+    /// The policy.
+    pub policy: &'set Policy,
+    /// Its place in [`crate::PolicySet::policies`].
+    pub policy_index: usize,
+    /// The limit.
+    pub limit: &'set PolicyLimit,
+    /// Its place among the limits of its tier, from 0.
+    pub limit_index: usize,
+    /// The tier whose limit it is; none for the policy's own.
+    pub tier: Option<&'set str>,
+}
+
+/// Why a request is refused before any store is asked.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Refusal<'set> {
+    /// A policy with `on_missing: deny` counts by something the request lacks, has empty, or has several times.
+    MissingKeyPart {
+        /// The policy.
+        policy: &'set Policy,
+        /// The part, as the file writes it: `header.x-tenant`.
+        part: &'set str,
+    },
+    /// The path reads as so many different paths that more policies match than one request can be charged for.
+    AmbiguousPath,
 }
