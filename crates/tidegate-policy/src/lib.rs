@@ -3,6 +3,8 @@
 //! Pure: a policy file becomes a [`Config`] with its [`PolicySet`], a [`Request`] with its [`Identity`] becomes a [`Plan`] of
 //! charges, the store's decisions become a verdict, and a verdict becomes header fields and a body.
 
+mod address;
+mod answer;
 mod compile;
 mod config;
 mod identity;
@@ -11,15 +13,19 @@ mod policy;
 mod problem;
 mod request;
 mod set;
+mod verdict;
 
+pub use address::AddressPart;
+pub use answer::{Answers, RateLimitForm, XRateLimit, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{
     ApiKeySettings, Bounds, Config, Gateway, IdentitySettings, KeyPlace, StoreSettings, Timeouts, Treatment,
     Trust, Upstream, UpstreamError,
 };
-pub use identity::{Identity, Subject, Tier};
+pub use identity::{ApiKeys, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, Subject, Tier, WeakKey};
 pub use plan::{Plan, Refusal, Source};
 pub use policy::{CalendarUnit, OnStoreFailure, Policy, PolicyLimit, Terms, Window};
 pub use problem::{Problem, Problems, Severity};
 pub use request::Request;
 pub use set::PolicySet;
+pub use verdict::{Course, Reading, Reason, Shadow, StoreFailure, Verdict};

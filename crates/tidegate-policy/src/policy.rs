@@ -6,6 +6,7 @@ use std::time::Duration;
 use tidegate_core::{Cost, Limit, Mode};
 
 use crate::Tier;
+use crate::answer::Told;
 
 /// What a policy is called and how it treats requests. How it finds them is the set's own business.
 #[derive(Clone, Debug)]
@@ -33,6 +34,20 @@ pub struct PolicyLimit {
     pub limit: Limit,
     /// The numbers it was made from.
     pub terms: Terms,
+    /// What clients are told of it.
+    pub(crate) told: Told,
+}
+
+impl PolicyLimit {
+    /// The limit called `label`. `limit` was made from the numbers in `terms`.
+    pub fn new(label: &str, limit: Limit, terms: Terms) -> Self {
+        Self {
+            told: Told {},
+            label: label.into(),
+            limit,
+            terms,
+        }
+    }
 }
 
 /// The numbers a limit was made from.
