@@ -8,6 +8,7 @@
 //! | to say what is allowed | [`Limit`], [`Rate`] |
 //! | to name a counter | [`Key`], [`KeyHasher`] |
 //! | to ask for a decision | [`Charge`] |
+//! | to keep counters in memory | [`Table`], [`TableSize`] |
 //! | to read the answer | [`Decisions`], [`Decision`], [`Outcome`] |
 #![no_std]
 
@@ -20,10 +21,13 @@ mod charge;
 mod decision;
 mod key;
 mod limit;
+mod sync;
+mod table;
 mod time;
 
 pub use charge::{Charge, Cost, HoldId, MAX_CHARGES, Mode};
 pub use decision::{Decision, Decisions, Outcome};
 pub use key::{Key, KeyBuilder, KeyHasher};
 pub use limit::{Algorithm, Limit, LimitError, Rate};
+pub use table::{Table, TableSize, Usage};
 pub use time::Timestamp;

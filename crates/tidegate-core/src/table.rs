@@ -1,0 +1,107 @@
+//! The in-memory store of all algorithms, in a fixed number of bytes.
+
+mod batch;
+mod buckets;
+mod line;
+mod teller;
+
+use crate::limit::Shape;
+use crate::{Charge, Decision, Decisions, HoldId, Key, Mode, Timestamp};
+
+use buckets::{Ask, Buckets};
+
+/// How much memory a [`Table`] may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSize {
+    /// Bytes for token and leaky buckets, reserved at once: 24 for each key that is to be remembered at one time. Rounded down to
+    /// whole pages of 4 KiB; at least one.
+    pub bucket_bytes: usize,
+    /// Bytes for all other algorithms.
+    pub ledger_bytes: usize,
+}
+
+impl TableSize {
+    /// Bytes of buckets per key at the working load, two thirds full.
+    pub const BYTES_PER_BUCKET: usize = 24;
+}
+
+/// The counters of one process, shared by its threads.
+///
+/// Memory is bounded in bytes whatever keys come. A counter that has come back to fresh is the same as none, so nothing needs to be
+/// swept; when all places of a key are taken by counters that are not fresh, the one that is missed least goes: the one
+/// with the least of its limit spent (in quarters), and among those the one nearest to fresh.
+#[derive(Debug)]
+pub struct Table {
+    buckets: Buckets,
+}
+
+/// What a [`Table`] holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes reserved for buckets.
+    pub bucket_bytes: usize,
+    /// Buckets forgotten before they were full again. More than a few mean that the table is too small, or under a flood of keys.
+    pub bucket_evictions: u64,
+}
+
+impl Table {
+    /// An empty table of that size.
+    pub fn new(size: TableSize) -> Self {
+        Self::with_advice(size, |_, _| {})
+    }
+
+    /// An empty table. `before_use` gets the address and length in bytes of the buckets' memory before it is first touched, which is
+    /// the moment to ask the operating system for huge pages.
+    pub fn with_advice(size: TableSize, before_use: impl FnOnce(*const u8, usize)) -> Self {
+        Self {
+            buckets: Buckets::new(size.bucket_bytes, before_use),
+        }
+    }
+
+    /// Decides on all charges of one request together at `now`: spends all of them, or nothing.
+    ///
+    /// Charges are decided in their order, so a second one on the same key sees the first.
+    #[inline]
+    pub fn charge(&self, charges: &[Charge<'_>], now: Timestamp) -> Decisions {
+        let [charge] = charges else {
+            return batch::charge(self, charges, now);
+        };
+        let decision = self.charge_one(charge, now);
+        let mut decisions = Decisions {
+            charged: decision.outcome.passes() || charge.mode == Mode::Shadow,
+            ..Decisions::default()
+        };
+        decisions.each.push(decision);
+        decisions
+    }
+
+    /// Gives back the slot of a concurrency limit that `hold` took under `key`. Twice is the same as once.
+    pub fn release(&self, _key: Key, _hold: HoldId, _now: Timestamp) {}
+
+    /// What the table holds and has lost.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            bucket_bytes: self.buckets.bytes(),
+            bucket_evictions: self.buckets.evictions(),
+        }
+    }
+
+    /// Buckets that are not full at `now`. Looks at all of them: for a metric now and then, not for each request.
+    pub fn live_buckets(&self, now: Timestamp) -> usize {
+        self.buckets.live(now.as_nanos())
+    }
+
+    #[inline]
+    fn charge_one(&self, charge: &Charge<'_>, now: Timestamp) -> Decision {
+        match charge.limit.shape() {
+            Shape::Bucket(bucket) => self.buckets.charge(
+                charge.key,
+                Ask {
+                    bucket,
+                    cost: charge.cost.units(),
+                    now: now.as_nanos(),
+                },
+            ),
+        }
+    }
+}
