@@ -25,6 +25,10 @@ mod sync;
 mod table;
 mod time;
 
+#[cfg(feature = "calendar")]
+pub use algorithm::calendar::CalendarUnit;
+pub use algorithm::concurrency::MAX_SLOTS;
+pub use algorithm::sliding_window_log::MAX_LOG_QUOTA;
 pub use charge::{Charge, Cost, HoldId, MAX_CHARGES, Mode};
 pub use decision::{Decision, Decisions, Outcome};
 pub use key::{Key, KeyBuilder, KeyHasher};

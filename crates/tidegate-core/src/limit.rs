@@ -5,6 +5,13 @@ use core::num::NonZeroU64;
 use core::time::Duration;
 
 use crate::algorithm::bucket::Bucket;
+#[cfg(feature = "calendar")]
+use crate::algorithm::calendar::{Calendar, CalendarUnit};
+use crate::algorithm::concurrency::Concurrency;
+use crate::algorithm::fixed_window::{FixedWindow, Grid};
+use crate::algorithm::sliding_window::SlidingWindow;
+use crate::algorithm::sliding_window_log::SlidingWindowLog;
+use crate::algorithm::tally::Tally;
 use crate::time::nanos;
 
 /// `quota` units per `window`, kept as that pair: nothing is lost for rates that do not divide a second.
@@ -87,7 +94,10 @@ impl Algorithm {
 /// The numbers an algorithm decides with.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
+    /// State is one moment.
     Bucket(Bucket),
+    /// State is a [`crate::algorithm::state::State`].
+    Tally(Tally),
 }
 
 impl Limit {
@@ -118,6 +128,74 @@ impl Limit {
         })
     }
 
+    /// At most `quota` units in each window; windows follow each other from the epoch on.
+    ///
+    /// Bound: `quota` in each window, so up to twice that in a window's length that spans the end of one.
+    pub const fn fixed_window(rate: Rate) -> Self {
+        Self::tally(
+            Algorithm::FixedWindow,
+            Tally::FixedWindow(FixedWindow::even(rate)),
+        )
+    }
+
+    /// At most `quota` units in each day, week (from Monday) or month of the time zone `zone`, an IANA name such as
+    /// `Europe/Berlin`, looked up in the database that is built in.
+    ///
+    /// A day on which clocks change has 23 or 25 hours. Bound: as of [`Limit::fixed_window`].
+    ///
+    /// # Errors
+    /// [`LimitError::ZeroQuota`] and [`LimitError::UnknownTimeZone`].
+    #[cfg(feature = "calendar")]
+    pub fn calendar_window(quota: u64, unit: CalendarUnit, zone: &str) -> Result<Self, LimitError> {
+        if quota == 0 {
+            return Err(LimitError::ZeroQuota);
+        }
+        let window = FixedWindow::calendar(quota, Calendar::new(unit, zone)?);
+        Ok(Self::tally(Algorithm::FixedWindow, Tally::FixedWindow(window)))
+    }
+
+    /// At most `quota` units in a moving window, estimated from two fixed ones: of the previous window as much counts as
+    /// the moving one still covers, as if its units had come evenly.
+    ///
+    /// Bound: less than `2 × quota` in a window's length, whatever a client does; one that comes evenly is held to `quota`.
+    pub const fn sliding_window(rate: Rate) -> Self {
+        Self::tally(
+            Algorithm::SlidingWindow,
+            Tally::SlidingWindow(SlidingWindow::new(rate)),
+        )
+    }
+
+    /// At most `quota` units in every window, wherever it begins, at the price of remembering each spending.
+    ///
+    /// Bound: `quota` in every span of a window's length, its last moment left out.
+    ///
+    /// # Errors
+    /// [`LimitError::LogTooLong`]: `quota` is above [`crate::MAX_LOG_QUOTA`].
+    pub const fn sliding_window_log(rate: Rate) -> Result<Self, LimitError> {
+        match SlidingWindowLog::new(rate) {
+            Ok(log) => Ok(Self::tally(
+                Algorithm::SlidingWindowLog,
+                Tally::SlidingWindowLog(log),
+            )),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// At most `slots` units in use at one time. Each is in use until it is released, and for `ttl` at most.
+    ///
+    /// Choose a `ttl` above the longest request: a slot whose time is over is free although its holder may still be busy.
+    ///
+    /// # Errors
+    /// [`LimitError::ZeroSlots`], [`LimitError::TooManySlots`] (above [`crate::MAX_SLOTS`]), [`LimitError::ZeroTtl`] and
+    /// [`LimitError::TtlTooLong`].
+    pub fn concurrency(slots: u64, ttl: Duration) -> Result<Self, LimitError> {
+        let concurrency = Concurrency::new(slots, ttl)?;
+        Ok(Self::tally(
+            Algorithm::Concurrency,
+            Tally::Concurrency(concurrency),
+        ))
+    }
+
     /// Which algorithm decides.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
@@ -127,6 +205,73 @@ impl Limit {
     pub fn capacity(&self) -> u64 {
         match &self.shape {
             Shape::Bucket(bucket) => bucket.burst(),
+            Shape::Tally(tally) => tally.capacity(),
+        }
+    }
+
+    /// Units per window; the slots of a concurrency limit.
+    pub fn quota(&self) -> u64 {
+        match &self.shape {
+            Shape::Bucket(bucket) => bucket.rate().quota(),
+            Shape::Tally(tally) => tally.capacity(),
+        }
+    }
+
+    /// The window, where it has one length: not for calendar windows and concurrency.
+    pub fn window(&self) -> Option<Duration> {
+        match &self.shape {
+            Shape::Bucket(bucket) => Some(bucket.rate().window()),
+            Shape::Tally(Tally::FixedWindow(fixed)) => match fixed.grid() {
+                Grid::Even { window_ns } => Some(Duration::from_nanos(*window_ns)),
+                #[cfg(feature = "calendar")]
+                Grid::Calendar(_) => None,
+            },
+            Shape::Tally(Tally::SlidingWindow(sliding)) => Some(sliding.rate().window()),
+            Shape::Tally(Tally::SlidingWindowLog(log)) => Some(log.rate().window()),
+            Shape::Tally(Tally::Concurrency(_)) => None,
+        }
+    }
+
+    /// What may pass at once, of a token or leaky bucket.
+    pub fn burst(&self) -> Option<u64> {
+        match &self.shape {
+            Shape::Bucket(bucket) => Some(bucket.burst()),
+            Shape::Tally(_) => None,
+        }
+    }
+
+    /// The longest wait of a leaky bucket.
+    pub fn max_delay(&self) -> Option<Duration> {
+        match (&self.shape, self.algorithm) {
+            (Shape::Bucket(bucket), Algorithm::LeakyBucket) => Some(bucket.max_delay()),
+            _ => None,
+        }
+    }
+
+    /// How long a slot of a concurrency limit lives at most.
+    pub fn ttl(&self) -> Option<Duration> {
+        match &self.shape {
+            Shape::Tally(Tally::Concurrency(concurrency)) => Some(concurrency.ttl()),
+            _ => None,
+        }
+    }
+
+    /// The unit and the time zone of a calendar window.
+    #[cfg(feature = "calendar")]
+    pub fn calendar(&self) -> Option<(CalendarUnit, &str)> {
+        let Shape::Tally(Tally::FixedWindow(fixed)) = &self.shape else {
+            return None;
+        };
+        match fixed.grid() {
+            Grid::Calendar(calendar) => Some((calendar.unit(), calendar.zone())),
+            Grid::Even { .. } => None,
+        }
+    }
+
+    const fn tally(algorithm: Algorithm, tally: Tally) -> Self {
+        Self {
+            algorithm,
+            shape: Shape::Tally(tally),
         }
     }
 
@@ -151,6 +296,19 @@ pub enum LimitError {
     TooFast,
     /// From empty to full (with the longest wait) takes more than 292 years.
     SpanTooLong,
+    /// A sliding window log of more than [`crate::MAX_LOG_QUOTA`] units.
+    LogTooLong,
+    /// A concurrency limit without slots admits nothing.
+    ZeroSlots,
+    /// More than [`crate::MAX_SLOTS`] slots.
+    TooManySlots,
+    /// Slots that are free again at once.
+    ZeroTtl,
+    /// A time to live above 292 years.
+    TtlTooLong,
+    /// A time zone that the built-in database does not know.
+    #[cfg(feature = "calendar")]
+    UnknownTimeZone,
 }
 
 impl fmt::Display for LimitError {
@@ -164,6 +322,15 @@ impl fmt::Display for LimitError {
             Self::SpanTooLong => {
                 "refilling the whole burst must take at most 292 years: lower the burst or the window"
             }
+            Self::LogTooLong => {
+                "a sliding_window_log remembers each unit, so its quota is at most 10000: use sliding_window for more"
+            }
+            Self::ZeroSlots => "the slots must be at least 1",
+            Self::TooManySlots => "the slots must be at most 10000",
+            Self::ZeroTtl => "the ttl must be longer than 0",
+            Self::TtlTooLong => "the ttl must be at most 292 years",
+            #[cfg(feature = "calendar")]
+            Self::UnknownTimeZone => "unknown time zone: write an IANA name, such as Europe/Berlin or UTC",
         })
     }
 }

@@ -1,0 +1,123 @@
+//! Spendings by their moments, oldest first: what a log and the slots in use have in common.
+
+use alloc::collections::VecDeque;
+
+use super::MAX_SKEW_NS;
+use super::tally::Usage;
+
+/// Spendings that may still count, each with a name of type `T`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Recent<T> {
+    spendings: VecDeque<Spending<T>>,
+    total: u64,
+    fresh_at: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Spending<T> {
+    at: u64,
+    units: u64,
+    name: T,
+}
+
+impl<T: Copy + PartialEq> Recent<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            spendings: VecDeque::new(),
+            total: 0,
+            fresh_at: 0,
+        }
+    }
+
+    /// What of it counts for `span` nanoseconds, and the moment from which `units` more fit below `capacity`.
+    pub(crate) fn read(&self, capacity: u64, units: u64, span: u64, now: u64) -> (Usage, u64) {
+        let clock = self.last().max(now);
+        let over = self
+            .spendings
+            .partition_point(|spending| spending.at + span <= clock);
+        let used = self.total
+            - self
+                .spendings
+                .range(..over)
+                .map(|spending| spending.units)
+                .sum::<u64>();
+        let usage = Usage {
+            used,
+            fresh_at: if used == 0 { 0 } else { self.last() + span },
+            fresh_at_if_spent: clock + span,
+        };
+        (
+            usage,
+            self.room_at(over, used.saturating_add(units).saturating_sub(capacity), span),
+        )
+    }
+
+    /// Adds a spending, and forgets those that no longer count.
+    pub(crate) fn spend(&mut self, units: u64, name: T, span: u64, now: u64) {
+        let at = self.last().max(now);
+        self.forget(span, at);
+        match self.spendings.back_mut() {
+            Some(last) if last.at == at && last.name == name => last.units += units,
+            _ => self.spendings.push_back(Spending { at, units, name }),
+        }
+        self.total += units;
+        self.fresh_at = (at + span).saturating_add(MAX_SKEW_NS);
+    }
+
+    /// Takes back all that was spent under `name`.
+    pub(crate) fn take_back(&mut self, name: T) {
+        let mut taken = 0;
+        self.spendings.retain(|spending| {
+            let keep = spending.name != name;
+            taken += if keep { 0 } else { spending.units };
+            keep
+        });
+        self.total -= taken;
+        self.trim();
+    }
+
+    pub(crate) fn fresh_at(&self) -> u64 {
+        if self.spendings.is_empty() {
+            0
+        } else {
+            self.fresh_at
+        }
+    }
+
+    pub(crate) fn last(&self) -> u64 {
+        self.spendings.back().map_or(0, |last| last.at)
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.spendings.capacity() * size_of::<Spending<T>>()
+    }
+
+    /// When `excess` units of the spendings from `first` on have stopped counting.
+    fn room_at(&self, first: usize, excess: u64, span: u64) -> u64 {
+        let mut freed = 0;
+        for spending in self.spendings.range(first..) {
+            freed += spending.units;
+            if freed >= excess {
+                return spending.at + span;
+            }
+        }
+        u64::MAX
+    }
+
+    fn forget(&mut self, span: u64, clock: u64) {
+        while let Some(spending) = self
+            .spendings
+            .pop_front_if(|spending| spending.at + span <= clock)
+        {
+            self.total -= spending.units;
+        }
+        self.trim();
+    }
+
+    /// Gives memory back once three quarters of it are idle.
+    fn trim(&mut self) {
+        if self.spendings.len() < self.spendings.capacity() / 4 {
+            self.spendings.shrink_to(self.spendings.len() * 2);
+        }
+    }
+}
