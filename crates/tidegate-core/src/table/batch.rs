@@ -39,12 +39,15 @@ pub(super) fn charge(table: &Table, charges: &[Charge<'_>], now: Timestamp) -> D
 fn open<'c>(teller: &mut Teller<'_, 'c>, charge: &'c Charge<'_>) -> usize {
     match charge.limit.shape() {
         Shape::Bucket(bucket) => teller.open(charge.key, bucket),
+        Shape::Tally(_) => 0,
     }
 }
 
 fn decide<'c>(teller: &mut Teller<'_, 'c>, charge: &'c Charge<'_>, account: usize) -> Decision {
     match charge.limit.shape() {
         Shape::Bucket(bucket) => teller.decide(account, bucket, charge.cost.units()),
+        // Until the ledger keeps their state, as if nothing had been spent.
+        Shape::Tally(tally) => tally.look(None, charge.cost, Timestamp::EPOCH),
     }
 }
 
@@ -52,6 +55,7 @@ fn decide<'c>(teller: &mut Teller<'_, 'c>, charge: &'c Charge<'_>, account: usiz
 fn unspent(teller: &Teller<'_, '_>, charge: &Charge<'_>, account: usize, told: Decision) -> Decision {
     let left = match charge.limit.shape() {
         Shape::Bucket(bucket) => teller.look(account, bucket),
+        Shape::Tally(tally) => tally.look(None, crate::Cost::LOOK, Timestamp::EPOCH),
     };
     Decision {
         outcome: told.outcome,
