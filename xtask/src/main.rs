@@ -1,2 +1,57 @@
-//! xtask
-fn main() {}
+//! Every repeatable command of this repository: `cargo xtask --help`.
+#![allow(clippy::print_stdout, reason = "a command line tool talks on its output")]
+
+mod bench;
+mod ci;
+mod command;
+mod deny;
+mod edges;
+mod features;
+mod fuzz;
+mod packages;
+mod steps;
+mod test;
+mod tidy;
+mod totals;
+mod wasm;
+
+use clap::Parser;
+
+use crate::steps::Steps;
+
+/// Every repeatable command of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Xtask {
+    /// Install what the tests need (as root), then run every test there is.
+    Test,
+    /// Everything a change must pass: format, lints, docs, crate edges, feature sets, wasm32, then `test`.
+    Ci,
+    /// Run only the loom models of tidegate-core: every interleaving of a few threads.
+    Loom,
+    /// Build tidegate-core and tidegate-policy for wasm32-unknown-unknown.
+    Wasm,
+    /// Check licenses, sources and duplicates of every dependency, offline.
+    Deny,
+    /// Check the rules of the repository: sizes, links, words, crate edges.
+    Tidy,
+    /// Fuzz the parsers for a while.
+    Fuzz(fuzz::Options),
+    /// Measure; arguments go to the benches.
+    Bench(bench::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut steps = Steps::default();
+    match Xtask::parse() {
+        Xtask::Test => test::all(&mut steps),
+        Xtask::Ci => ci::all(&mut steps),
+        Xtask::Loom => steps.run("loom", test::loom),
+        Xtask::Wasm => steps.run("wasm32", wasm::build),
+        Xtask::Deny => steps.run("deny", deny::check),
+        Xtask::Tidy => steps.run("tidy", tidy::check),
+        Xtask::Fuzz(options) => steps.run("fuzz", || fuzz::run(&options)),
+        Xtask::Bench(options) => return bench::run(&options),
+    }
+    steps.finish()
+}

@@ -1,0 +1,26 @@
+//! `cargo xtask test`: every test there is.
+
+use crate::command::{cargo, root};
+use crate::packages;
+use crate::steps::Steps;
+use crate::totals::run_tests;
+
+/// Installs what the tests need, then runs the workspace's tests, doctests and end-to-end tests included, and the loom models.
+pub(crate) fn all(steps: &mut Steps) {
+    steps.run("packages", || packages::ensure(packages::FOR_TESTS));
+    steps.run("tests", || {
+        run_tests(&mut cargo("test --workspace --locked --no-fail-fast"))
+    });
+    steps.run("loom", loom);
+}
+
+/// Runs the models of tidegate-core under loom, in a target directory of their own: their compiler flags differ.
+pub(crate) fn loom() -> anyhow::Result<String> {
+    let arguments = "test --package tidegate-core --locked --lib loom";
+    run_tests(
+        cargo(arguments)
+            .env("RUSTFLAGS", "--cfg loom")
+            .env("CARGO_PROFILE_TEST_OPT_LEVEL", "2")
+            .env("CARGO_TARGET_DIR", root().join("target/loom")),
+    )
+}
