@@ -15,6 +15,8 @@ mod tidy;
 mod totals;
 mod wasm;
 
+use std::process::ExitCode;
+
 use clap::Parser;
 
 use crate::steps::Steps;
@@ -41,7 +43,7 @@ enum Xtask {
     Bench(bench::Options),
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let mut steps = Steps::default();
     match Xtask::parse() {
         Xtask::Test => test::all(&mut steps),
@@ -51,7 +53,7 @@ fn main() -> anyhow::Result<()> {
         Xtask::Deny => steps.run("deny", deny::check),
         Xtask::Tidy => steps.run("tidy", tidy::check),
         Xtask::Fuzz(options) => steps.run("fuzz", || fuzz::run(&options)),
-        Xtask::Bench(options) => return bench::run(&options),
+        Xtask::Bench(options) => steps.run("bench", || bench::run(&options)),
     }
     steps.finish()
 }
