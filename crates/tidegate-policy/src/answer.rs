@@ -1,14 +1,31 @@
 //! From a verdict to bytes: what the client and the origin are told.
+//!
+//! Nothing here is formatted twice: texts that only depend on a limit are made at load, numbers are written into one
+//! buffer per response, and header values are slices of that buffer.
 
+mod accept;
+mod body;
+mod number;
+mod origin;
+mod pad;
+mod rate_limit;
+mod refusal;
+#[cfg(test)]
+mod tests;
 mod told;
+mod x_rate_limit;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use tidegate_core::Timestamp;
 
-use crate::{Identity, KeyRefusal, Request, Verdict};
+use crate::{StoreFailure, Verdict};
+use pad::Pad;
 
+pub use origin::{is_reserved, tell_origin};
 pub(crate) use told::Told;
+
+const FAILURE: HeaderName = HeaderName::from_static("x-tidegate-failure");
 
 /// How clients are told of their limits. Fixed at load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,31 +59,59 @@ pub enum XRateLimit {
 }
 
 impl Answers {
-    /// Tells the client of its limits on a response that came from the origin.
+    /// Tells the client of its limits on a response that came from the origin, whatever its status.
+    ///
+    /// If the origin limits too, the client learns of both: its `RateLimit` lists are added to (those of another form are
+    /// replaced), and its `X-RateLimit` fields stay where they leave less than ours.
     pub fn mark(&self, verdict: &Verdict<'_>, now: Timestamp, fields: &mut HeaderMap) {
-        let _ = (verdict, now, fields);
-    }
-
-    /// The whole response to a refused request; `None` if the verdict lets it pass.
-    pub fn refuse(
-        &self,
-        verdict: &Verdict<'_>,
-        request: &Request<'_>,
-        now: Timestamp,
-    ) -> Option<Response<Bytes>> {
-        let _ = (verdict, request, now);
-        None
-    }
-
-    /// The whole response to a request whose API key was refused (401).
-    pub fn refuse_key(&self, refusal: &KeyRefusal<'_>, request: &Request<'_>) -> Response<Bytes> {
-        let _ = (refusal, request);
-        Response::default()
+        mark_failure(verdict.failure, fields);
+        let mut pad = Pad::with_capacity(64 * (verdict.readings.len() + 1));
+        let ours = LimitFields::write(self, &mut pad, verdict, now);
+        ours.merge(self.rate_limit, &pad.finish(), fields);
     }
 }
 
-/// Tells the origin what was decided: removes what the client sent under our names, then sets them.
-/// Call it after hop-by-hop fields are removed, on every forwarded request.
-pub fn tell_origin(verdict: &Verdict<'_>, identity: &Identity, fields: &mut HeaderMap) {
-    let _ = (verdict, identity, fields);
+/// What the fields about limits say; texts that change are on the pad. Empty if no enforced limit was asked.
+#[derive(Default)]
+struct LimitFields<'a> {
+    x_rate_limit: Option<x_rate_limit::Values<'a>>,
+    rate_limit: rate_limit::Values,
+}
+
+impl<'a> LimitFields<'a> {
+    fn write(answers: &Answers, pad: &mut Pad, verdict: &'a Verdict<'_>, now: Timestamp) -> Self {
+        let Some(deciding) = verdict.deciding() else {
+            return Self::default();
+        };
+        Self {
+            x_rate_limit: match answers.x_rate_limit {
+                XRateLimit::EpochSeconds => Some(x_rate_limit::Values::write(pad, deciding, now)),
+                XRateLimit::Omit => None,
+            },
+            rate_limit: rate_limit::Values::write(answers.rate_limit, pad, verdict),
+        }
+    }
+
+    /// Sets the fields of a response of ours.
+    fn set(self, pad: &Bytes, fields: &mut HeaderMap) {
+        if let Some(values) = self.x_rate_limit {
+            values.set(pad, fields);
+        }
+        self.rate_limit.set(pad, fields);
+    }
+
+    /// Adds the fields to a response of the origin, which may limit too.
+    fn merge(self, form: RateLimitForm, pad: &Bytes, fields: &mut HeaderMap) {
+        if let Some(values) = self.x_rate_limit {
+            values.merge(pad, fields);
+        }
+        self.rate_limit.merge(form, pad, fields);
+    }
+}
+
+/// Says that the store could not decide.
+fn mark_failure(failure: Option<StoreFailure>, fields: &mut HeaderMap) {
+    if let Some(failure) = failure {
+        fields.insert(FAILURE, HeaderValue::from_static(failure.name()));
+    }
 }

@@ -16,7 +16,7 @@ mod set;
 mod verdict;
 
 pub use address::AddressPart;
-pub use answer::{Answers, RateLimitForm, XRateLimit, tell_origin};
+pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{
     ApiKeySettings, Bounds, Config, Gateway, IdentitySettings, KeyPlace, StoreSettings, Timeouts, Treatment,

@@ -42,7 +42,7 @@ impl PolicyLimit {
     /// The limit called `label`. `limit` was made from the numbers in `terms`.
     pub fn new(label: &str, limit: Limit, terms: Terms) -> Self {
         Self {
-            told: Told {},
+            told: Told::new(label, &limit, &terms),
             label: label.into(),
             limit,
             terms,

@@ -1,0 +1,95 @@
+//! What the origin is told.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use smallvec::SmallVec;
+
+use super::mark_failure;
+use crate::{Identity, Refusal, Shadow, Verdict};
+
+const VERDICT: HeaderName = HeaderName::from_static("x-tidegate-verdict");
+const TIER: HeaderName = HeaderName::from_static("x-tidegate-tier");
+const SUBJECT: HeaderName = HeaderName::from_static("x-tidegate-subject");
+const REMAINING: HeaderName = HeaderName::from_static("x-tidegate-remaining");
+const SHADOW: HeaderName = HeaderName::from_static("x-tidegate-shadow");
+
+/// What our request fields begin with.
+const RESERVED: &[u8] = b"x-tidegate-";
+
+/// Tells the origin what was decided: removes what the client sent under our names, then sets them.
+/// Call it on every forwarded request, after hop-by-hop fields are removed (so that `Connection` cannot name ours).
+///
+/// | field | value |
+/// | --- | --- |
+/// | `x-tidegate-verdict` | `pass`, `shadow` or `delay` |
+/// | `x-tidegate-subject`, `-tier` | whom a known API key stands for, and their plan |
+/// | `x-tidegate-remaining` | what the limit with the least left still holds |
+/// | `x-tidegate-shadow` | the limit or policy in shadow mode that would have refused |
+/// | `x-tidegate-failure` | why the store could not decide |
+pub fn tell_origin(verdict: &Verdict<'_>, identity: &Identity, fields: &mut HeaderMap) {
+    strip(fields);
+    fields.insert(VERDICT, HeaderValue::from_static(verdict.word()));
+    if let Identity::Known { subject, tier } = identity {
+        fields.insert(SUBJECT, escaped(subject));
+        if let Some(tier) = tier {
+            fields.insert(TIER, escaped(tier));
+        }
+    }
+    if let Some(deciding) = verdict.deciding() {
+        fields.insert(REMAINING, HeaderValue::from(deciding.decision.remaining));
+    }
+    if let Some(shadow) = &verdict.shadow {
+        fields.insert(SHADOW, escaped(shadow_name(shadow)));
+    }
+    mark_failure(verdict.failure, fields);
+}
+
+/// Whether a request field is ours alone: its name begins with `x-tidegate-`. An underscore counts as a hyphen, because CGI
+/// and its heirs cannot tell them apart.
+pub fn is_reserved(name: &HeaderName) -> bool {
+    let name = name.as_str().as_bytes();
+    let same = |(&sent, &ours): (&u8, &u8)| sent == ours || (sent == b'_' && ours == b'-');
+    name.len() >= RESERVED.len() && name.iter().zip(RESERVED).all(same)
+}
+
+fn strip(fields: &mut HeaderMap) {
+    let sent: SmallVec<[HeaderName; 4]> = fields.keys().filter(|name| is_reserved(name)).cloned().collect();
+    for name in sent {
+        fields.remove(name);
+    }
+}
+
+fn shadow_name<'a>(shadow: &Shadow<'a>) -> &'a str {
+    match shadow {
+        Shadow::Limit(reading) => &reading.source.limit.label,
+        Shadow::Unplanned(Refusal::MissingKeyPart { policy, .. }) => &policy.name,
+        Shadow::Unplanned(Refusal::AmbiguousPath) => "ambiguous_path",
+    }
+}
+
+/// `text` as a header value: what is not visible ASCII, and `%`, as `%` and two hexadecimal digits per byte.
+fn escaped(text: &str) -> HeaderValue {
+    let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'%');
+    let made = if plain {
+        HeaderValue::from_str(text)
+    } else {
+        HeaderValue::from_maybe_shared(bytes::Bytes::from(escape(text)))
+    };
+    made.unwrap_or(HeaderValue::from_static(""))
+}
+
+fn escape(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut out = Vec::with_capacity(text.len() * 3);
+    for byte in text.bytes() {
+        if byte.is_ascii_graphic() && byte != b'%' {
+            out.push(byte);
+        } else {
+            out.extend([
+                b'%',
+                DIGITS[usize::from(byte >> 4)],
+                DIGITS[usize::from(byte & 15)],
+            ]);
+        }
+    }
+    out
+}

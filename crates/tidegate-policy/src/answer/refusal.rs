@@ -1,0 +1,92 @@
+//! Whole responses to requests that are not forwarded.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use tidegate_core::Timestamp;
+
+use super::pad::Pad;
+use super::{Answers, LimitFields, accept, body, mark_failure, number};
+use crate::{Course, KeyPlace, KeyRefusal, Reason, Request, Verdict};
+
+/// Room for the body and the changing fields of a usual refusal.
+const USUAL_BYTES: usize = 512;
+
+/// Room for the fields of a refusal and those that the door adds.
+const USUAL_FIELDS: usize = 12;
+
+impl Answers {
+    /// The whole response to a refused request; `None` if the verdict lets it pass.
+    ///
+    /// | reason | status | body's `error` |
+    /// | --- | --- | --- |
+    /// | a limit is used up | 429, `Retry-After` | `rate_limit_exceeded` |
+    /// | it costs more than a limit ever holds | 429 | `cost_exceeds_limit` |
+    /// | it lacks what a policy counts by | 400 | `missing_key_part` |
+    /// | its path can be read in too many ways | 400 | `ambiguous_path` |
+    /// | the store could not decide | 503, `X-Tidegate-Failure` | `limiter_failed` |
+    pub fn refuse(
+        &self,
+        verdict: &Verdict<'_>,
+        request: &Request<'_>,
+        now: Timestamp,
+    ) -> Option<Response<Bytes>> {
+        let Course::Reject(reason) = &verdict.course else {
+            return None;
+        };
+        let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
+        let mut pad = Pad::with_capacity(USUAL_BYTES);
+        let wait = match reason {
+            Reason::Limited { retry_after } => Some(number::wait_secs(*retry_after)),
+            Reason::Never | Reason::Unplanned(_) | Reason::StoreFailed => None,
+        };
+        let limit_fields = LimitFields::write(self, &mut pad, verdict, now);
+        let wait_text = wait.map(|secs| pad.note(|out| number::push(out, secs)));
+        let text = pad.note(|out| match reason {
+            Reason::Limited { .. } => body::limited(out, verdict, wait.unwrap_or(1)),
+            Reason::Never => body::never(out, verdict),
+            Reason::Unplanned(refusal) => body::unplanned(out, refusal),
+            Reason::StoreFailed => body::store_failed(out),
+        });
+        let bytes = pad.finish();
+        limit_fields.set(&bytes, &mut fields);
+        if let Some(wait_text) = wait_text {
+            fields.insert(header::RETRY_AFTER, wait_text.value(&bytes));
+        }
+        mark_failure(verdict.failure, &mut fields);
+        let status = match reason {
+            Reason::Limited { .. } | Reason::Never => StatusCode::TOO_MANY_REQUESTS,
+            Reason::Unplanned(_) => StatusCode::BAD_REQUEST,
+            Reason::StoreFailed => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Some(respond(request, status, fields, text.bytes(&bytes)))
+    }
+
+    /// The whole response to a request whose API key was refused: 401.
+    pub fn refuse_key(&self, refusal: &KeyRefusal<'_>, request: &Request<'_>) -> Response<Bytes> {
+        let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
+        let challenge = match refusal.place {
+            KeyPlace::Header(name) if name == header::AUTHORIZATION => "Bearer",
+            KeyPlace::Header(_) | KeyPlace::Query(_) | KeyPlace::Cookie(_) => "ApiKey",
+        };
+        fields.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        let mut text = Vec::with_capacity(USUAL_BYTES);
+        body::refused_key(&mut text, refusal);
+        respond(request, StatusCode::UNAUTHORIZED, fields, text.into())
+    }
+}
+
+/// A response that no cache keeps, without its body if only the head was asked for.
+fn respond(request: &Request<'_>, status: StatusCode, mut fields: HeaderMap, body: Bytes) -> Response<Bytes> {
+    // RFC 6585, 4: caches must not store a 429. The others are true for one moment only, too.
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    fields.insert(header::CONTENT_TYPE, accept::media_type(request.headers));
+    let body = if request.method == Method::HEAD {
+        Bytes::new()
+    } else {
+        body
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = fields;
+    response
+}

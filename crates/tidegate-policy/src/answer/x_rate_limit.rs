@@ -1,0 +1,51 @@
+//! `X-RateLimit-Limit`, `-Remaining` and `-Reset`: the limit with the least left.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tidegate_core::Timestamp;
+
+use super::number;
+use super::pad::{Pad, Span};
+use crate::Reading;
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// The values of the three fields; those that change are on the pad.
+pub(super) struct Values<'a> {
+    limit: &'a HeaderValue,
+    left: u64,
+    remaining: Span,
+    reset: Span,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn write(pad: &mut Pad, deciding: &Reading<'a>, now: Timestamp) -> Self {
+        let left = deciding.decision.remaining;
+        let full_at = now.saturating_add(deciding.decision.reset_after);
+        Self {
+            limit: &deciding.source.limit.told.capacity,
+            left,
+            remaining: pad.note(|out| number::push(out, left)),
+            reset: pad.note(|out| number::push(out, number::secs_up(full_at.as_nanos()))),
+        }
+    }
+
+    /// Sets the fields, whatever there was.
+    pub(super) fn set(&self, pad: &Bytes, fields: &mut HeaderMap) {
+        fields.insert(LIMIT, self.limit.clone());
+        fields.insert(REMAINING, self.remaining.value(pad));
+        fields.insert(RESET, self.reset.value(pad));
+    }
+
+    /// Sets the fields, unless those of the origin leave less.
+    pub(super) fn merge(&self, pad: &Bytes, fields: &mut HeaderMap) {
+        let theirs = fields
+            .get(REMAINING)
+            .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        if theirs.is_none_or(|theirs| theirs >= self.left) {
+            self.set(pad, fields);
+        }
+    }
+}
