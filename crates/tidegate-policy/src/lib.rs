@@ -7,6 +7,8 @@ mod address;
 mod answer;
 mod compile;
 mod config;
+#[cfg(test)]
+mod fixture;
 mod identity;
 mod plan;
 mod policy;
