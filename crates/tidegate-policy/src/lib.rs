@@ -7,8 +7,7 @@ mod address;
 mod answer;
 mod compile;
 mod config;
-#[cfg(test)]
-mod fixture;
+mod document;
 mod identity;
 mod plan;
 mod policy;
@@ -26,7 +25,7 @@ pub use config::{
 };
 pub use identity::{ApiKeys, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, Subject, Tier, WeakKey};
 pub use plan::{Plan, Refusal, Source};
-pub use policy::{CalendarUnit, OnStoreFailure, Policy, PolicyLimit, Terms, Window};
+pub use policy::{OnStoreFailure, Policy, PolicyLimit};
 pub use problem::{Problem, Problems, Severity};
 pub use request::Request;
 pub use set::PolicySet;

@@ -23,9 +23,12 @@ pub struct Problem {
     /// What is wrong.
     pub message: String,
     /// What to write instead.
-    pub cure: Option<String>,
+    pub cure: String,
     pub(crate) file: String,
+    /// The line, or the part of it around the place.
     pub(crate) snippet: String,
+    /// Where in the snippet the place begins, from 0.
+    pub(crate) indent: usize,
     pub(crate) width: usize,
 }
 
@@ -44,44 +47,46 @@ impl fmt::Display for Problem {
             Severity::Warning => "warning",
         };
         let (file, line, column) = (&self.file, self.line, self.column);
-        let gutter = line.to_string().len();
         write!(f, "{file}:{line}:{column}: {severity}: {}", self.message)?;
+        let gutter = line.to_string().len();
         if !self.snippet.is_empty() {
-            let indent = column - 1;
-            let width = self.width.max(1);
+            let (indent, width) = (self.indent, self.width);
             write!(f, "\n  {line} | {}", self.snippet)?;
             write!(f, "\n  {:gutter$} | {:indent$}{:^<width$}", "", "", "")?;
         }
-        if let Some(cure) = &self.cure {
-            write!(f, "\n  {:gutter$} = {cure}", "")?;
-        }
-        Ok(())
+        write!(f, "\n  {:gutter$} = {}", "", self.cure)
     }
 }
 
 /// All that is wrong with a policy file, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Problems(pub(crate) Vec<Problem>);
+pub struct Problems {
+    pub(crate) each: Vec<Problem>,
+    /// How many more there were than are kept.
+    pub(crate) unreported: usize,
+}
 
 impl Problems {
     /// The problems, in the order of the file.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
-        self.0.iter()
+        self.each.iter()
     }
 
-    /// How many there are.
+    /// How many are kept. At most 100 are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.each.len()
     }
 
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.each.is_empty()
     }
 
     /// Whether one of them keeps the file from being used.
     pub fn has_errors(&self) -> bool {
-        self.0.iter().any(|problem| problem.severity == Severity::Error)
+        self.each
+            .iter()
+            .any(|problem| problem.severity == Severity::Error)
     }
 }
 
@@ -97,11 +102,14 @@ impl<'a> IntoIterator for &'a Problems {
 /// One after the other, an empty line between them.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
+        for (index, problem) in self.each.iter().enumerate() {
             if index > 0 {
                 f.write_str("\n\n")?;
             }
             problem.fmt(f)?;
+        }
+        if self.unreported > 0 {
+            write!(f, "\n\nand {} more", self.unreported)?;
         }
         Ok(())
     }

@@ -1,0 +1,77 @@
+//! What was typed: the shape of a policy file, every value with its place, nothing judged beyond its kind.
+
+pub(crate) mod fields;
+pub(crate) mod gateway;
+pub(crate) mod identity;
+pub(crate) mod limit;
+pub(crate) mod matching;
+pub(crate) mod node;
+pub(crate) mod policy;
+pub(crate) mod report;
+pub(crate) mod scalar;
+
+use fields::Fields;
+use gateway::{GatewayText, StoreText};
+use identity::IdentityText;
+use node::{Node, Value};
+use policy::PolicyText;
+use report::Report;
+
+/// The most policies in a file.
+pub(crate) const MAX_POLICIES: usize = 10_000;
+
+/// A policy file as it was typed.
+#[derive(Debug, Default)]
+pub(crate) struct Document {
+    pub(crate) gateway: GatewayText,
+    pub(crate) store: Option<StoreText>,
+    pub(crate) identity: IdentityText,
+    pub(crate) policies: Vec<PolicyText>,
+}
+
+impl Document {
+    /// The document `root` describes. What is wrong with its shape goes to `report`, and the rest is read on.
+    pub(crate) fn read(root: &Node, report: &mut Report<'_>) -> Self {
+        let Some(mut fields) = Fields::of(root, "a policy file", report) else {
+            return Self::default();
+        };
+        let document = Self {
+            gateway: fields
+                .read("gateway", report, GatewayText::read)
+                .unwrap_or_default(),
+            store: fields.read("store", report, StoreText::read),
+            identity: fields
+                .read("identity", report, IdentityText::read)
+                .unwrap_or_default(),
+            policies: fields.read("policies", report, policies).unwrap_or_default(),
+        };
+        fields.finish(report);
+        document
+    }
+}
+
+fn policies(node: &Node, report: &mut Report<'_>) -> Option<Vec<PolicyText>> {
+    let Value::List(items) = &node.value else {
+        let message = format!("`policies` is a list, and this is {}", node.value.kind());
+        report.error(
+            node.at,
+            message,
+            "write each policy as `- name: …`, or `policies: []` for none",
+        );
+        return None;
+    };
+    if items.len() > MAX_POLICIES {
+        let message = format!(
+            "a file has at most {MAX_POLICIES} policies, and this one has {}",
+            items.len()
+        );
+        report.error(node.at, message, "let one policy count many clients by its `key`");
+        return None;
+    }
+    Some(
+        items
+            .iter()
+            .filter_map(|item| PolicyText::read(item, report))
+            .collect(),
+    )
+}

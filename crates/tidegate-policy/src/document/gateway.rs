@@ -1,0 +1,131 @@
+//! `gateway` and `store`, as typed.
+
+use std::time::Duration;
+
+use super::fields::{Fields, one_or_many};
+use super::node::{Node, Place, Spanned, Value};
+use super::report::Report;
+use super::scalar;
+
+/// `gateway`, as typed.
+#[derive(Debug, Default)]
+pub(crate) struct GatewayText {
+    pub(crate) listen: Option<Vec<Spanned<String>>>,
+    pub(crate) upstream: Option<Spanned<String>>,
+    pub(crate) trusted_proxies: Option<Vec<Spanned<String>>>,
+    pub(crate) trusted_hops: Option<Spanned<u64>>,
+    /// Where the name of the later of the two trust fields stands.
+    pub(crate) trusted_hops_at: Option<Place>,
+    pub(crate) timeouts: TimeoutsText,
+    pub(crate) limits: BoundsText,
+    pub(crate) workers: Option<Spanned<u64>>,
+}
+
+impl GatewayText {
+    pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
+        let mut fields = Fields::of(node, "`gateway`", report)?;
+        let gateway = Self {
+            listen: fields.read("listen", report, texts),
+            upstream: fields.read("upstream", report, scalar::text),
+            trusted_proxies: fields.read("trusted_proxies", report, texts),
+            trusted_hops: fields.read("trusted_hops", report, scalar::integer),
+            trusted_hops_at: fields.place("trusted_hops"),
+            timeouts: fields
+                .read("timeouts", report, TimeoutsText::read)
+                .unwrap_or_default(),
+            limits: fields
+                .read("limits", report, BoundsText::read)
+                .unwrap_or_default(),
+            workers: fields.read("workers", report, scalar::integer),
+        };
+        fields.finish(report);
+        Some(gateway)
+    }
+}
+
+/// `gateway.timeouts`, as typed.
+#[derive(Debug, Default)]
+pub(crate) struct TimeoutsText {
+    pub(crate) connect: Option<Spanned<Duration>>,
+    pub(crate) request_header: Option<Spanned<Duration>>,
+    pub(crate) upstream_response: Option<Spanned<Duration>>,
+    pub(crate) idle: Option<Spanned<Duration>>,
+}
+
+impl TimeoutsText {
+    fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
+        let mut fields = Fields::of(node, "`timeouts`", report)?;
+        let timeouts = Self {
+            connect: fields.read("connect", report, scalar::duration),
+            request_header: fields.read("request_header", report, scalar::duration),
+            upstream_response: fields.read("upstream_response", report, scalar::duration),
+            idle: fields.read("idle", report, scalar::duration),
+        };
+        fields.finish(report);
+        Some(timeouts)
+    }
+}
+
+/// `gateway.limits`, as typed.
+#[derive(Debug, Default)]
+pub(crate) struct BoundsText {
+    pub(crate) max_header_bytes: Option<Spanned<u64>>,
+    pub(crate) max_headers: Option<Spanned<u64>>,
+    pub(crate) max_body_bytes: Option<Spanned<u64>>,
+    pub(crate) max_connections: Option<Spanned<u64>>,
+}
+
+impl BoundsText {
+    fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
+        let mut fields = Fields::of(node, "`limits`", report)?;
+        let bounds = Self {
+            max_header_bytes: fields.read("max_header_bytes", report, scalar::size),
+            max_headers: fields.read("max_headers", report, scalar::integer),
+            max_body_bytes: fields.read("max_body_bytes", report, scalar::size),
+            max_connections: fields.read("max_connections", report, scalar::integer),
+        };
+        fields.finish(report);
+        Some(bounds)
+    }
+}
+
+/// `store`, as typed.
+#[derive(Debug)]
+pub(crate) enum StoreText {
+    /// A word or a URL.
+    Named(Spanned<String>),
+    /// `memory: 64MiB`.
+    Memory(Spanned<u64>),
+}
+
+impl StoreText {
+    pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
+        if let Value::Text(_) = node.value {
+            return scalar::text(node, report).map(Self::Named);
+        }
+        let mut fields = Fields::of(node, "`store`", report)?;
+        let memory = fields.require("memory", "64MiB", report);
+        let memory = memory.and_then(|size| scalar::size(size, report));
+        fields.finish(report);
+        memory.map(Self::Memory)
+    }
+}
+
+/// One text, or a list of them.
+pub(crate) fn texts(node: &Node, report: &mut Report<'_>) -> Option<Vec<Spanned<String>>> {
+    let items = one_or_many(node);
+    if items.is_empty() {
+        report.error(
+            node.at,
+            "this list is empty",
+            "write at least one, or remove the field",
+        );
+        return None;
+    }
+    Some(
+        items
+            .iter()
+            .filter_map(|item| scalar::text(item, report))
+            .collect(),
+    )
+}

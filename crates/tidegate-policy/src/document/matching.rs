@@ -1,0 +1,109 @@
+//! `match`, as typed.
+
+use super::fields::Fields;
+use super::gateway::texts;
+use super::node::{Node, Place, Spanned, Value};
+use super::report::Report;
+use super::scalar;
+
+/// `match`, as typed. What is absent restricts nothing.
+#[derive(Debug, Default)]
+pub(crate) struct MatchText {
+    pub(crate) method: Vec<Spanned<String>>,
+    pub(crate) host: Vec<Spanned<String>>,
+    pub(crate) path: Vec<Spanned<String>>,
+    pub(crate) headers: Vec<FieldText>,
+    pub(crate) query: Vec<FieldText>,
+    pub(crate) cookies: Vec<FieldText>,
+}
+
+/// What one header field, query parameter or cookie has to be, as typed.
+#[derive(Debug)]
+pub(crate) struct FieldText {
+    pub(crate) name: Spanned<String>,
+    pub(crate) wanted: WantedText,
+}
+
+/// What a value has to be, as typed.
+#[derive(Debug)]
+pub(crate) enum WantedText {
+    /// One of these.
+    OneOf(Vec<String>),
+    /// Something that begins so.
+    Prefix(String),
+    /// Anything.
+    Present,
+    /// Not there.
+    Absent,
+}
+
+impl MatchText {
+    pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
+        let mut fields = Fields::of(node, "`match`", report)?;
+        let matching = Self {
+            method: fields.read("method", report, texts).unwrap_or_default(),
+            host: fields.read("host", report, texts).unwrap_or_default(),
+            path: fields.read("path", report, texts).unwrap_or_default(),
+            headers: fields.read("headers", report, values).unwrap_or_default(),
+            query: fields.read("query", report, values).unwrap_or_default(),
+            cookies: fields.read("cookies", report, values).unwrap_or_default(),
+        };
+        fields.finish(report);
+        Some(matching)
+    }
+}
+
+fn values(node: &Node, report: &mut Report<'_>) -> Option<Vec<FieldText>> {
+    let Value::Map(entries) = &node.value else {
+        let message = format!(
+            "a mapping of names to values belongs here, and this is {}",
+            node.value.kind()
+        );
+        report.error(
+            node.at,
+            message,
+            "write `name: value`, `name: [a, b]` or `name: { prefix: a }`",
+        );
+        return None;
+    };
+    let read = |(name, node): &(Spanned<String>, Node)| {
+        let name = name.clone();
+        wanted(node, report).map(|wanted| FieldText { name, wanted })
+    };
+    Some(entries.iter().filter_map(read).collect())
+}
+
+fn wanted(node: &Node, report: &mut Report<'_>) -> Option<WantedText> {
+    let Value::Map(_) = node.value else {
+        let values = texts(node, report)?;
+        return Some(WantedText::OneOf(
+            values.into_iter().map(|text| text.value).collect(),
+        ));
+    };
+    let mut fields = Fields::of(node, "a value", report)?;
+    let prefix = fields.read("prefix", report, scalar::text);
+    let present = fields.read("present", report, scalar::boolean);
+    let is_wrong = prefix.is_none() && present.is_none();
+    let is_empty = fields.place("prefix").or(fields.place("present")).is_none();
+    let both = prefix.is_some() && present.is_some();
+    fields.finish(report);
+    if both || (is_wrong && is_empty) {
+        one_of_two(node.at, report);
+        return None;
+    }
+    match (prefix, present) {
+        (Some(prefix), _) => Some(WantedText::Prefix(prefix.value)),
+        (None, Some(present)) if present.value => Some(WantedText::Present),
+        (None, Some(_)) => Some(WantedText::Absent),
+        (None, None) => None,
+    }
+}
+
+fn one_of_two(at: Place, report: &mut Report<'_>) {
+    let message = "a value is described by `prefix` or by `present`";
+    report.error(
+        at,
+        message,
+        "write one of them, such as `{ prefix: curl/ }` or `{ present: true }`",
+    );
+}

@@ -1,0 +1,274 @@
+//! YAML as a tree in which everything knows its place.
+//!
+//! Built on parser events, not on serde: serde stops at its first error, and here every error is to come at once. All
+//! scalars stay the text that was written, so that a header value of `1.0` or `007` is never taken for a number.
+
+use std::collections::HashMap;
+
+use granit_parser::{Event, Parser, ScalarStyle, Span};
+
+use super::report::{Report, quoted};
+
+/// The longest policy file, in bytes.
+pub(crate) const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
+
+/// The deepest nesting of lists and mappings. A policy needs seven.
+pub(crate) const MAX_DEPTH: usize = 24;
+
+/// The most values in a file, copies made by aliases included.
+pub(crate) const MAX_NODES: usize = 500_000;
+
+/// Where something begins, from 1, and how many characters of its line it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) width: usize,
+}
+
+impl Place {
+    /// The beginning of a file.
+    pub(crate) const START: Self = Self {
+        line: 1,
+        column: 1,
+        width: 1,
+    };
+
+    fn of(span: Span) -> Self {
+        let one_line = span.start.line() == span.end.line();
+        Self {
+            line: span.start.line().max(1),
+            column: span.start.col() + 1,
+            width: if one_line { span.len().max(1) } else { 1 },
+        }
+    }
+}
+
+/// Something written, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spanned<T> {
+    pub(crate) value: T,
+    pub(crate) at: Place,
+}
+
+/// A value and where it was written.
+pub(crate) type Node = Spanned<Value>;
+
+/// A value of YAML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Nothing, `~` or `null`.
+    Nothing,
+    /// A scalar, as written, without its quotes.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// A mapping, in the order of the file.
+    Map(Vec<(Spanned<String>, Node)>),
+}
+
+impl Value {
+    /// What messages call it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Text(_) => "a text",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a mapping",
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Nothing | Self::Text(_) => 1,
+            Self::List(items) => 1 + items.iter().map(|item| item.value.size()).sum::<usize>(),
+            Self::Map(entries) => {
+                1 + entries
+                    .iter()
+                    .map(|(_, node)| 1 + node.value.size())
+                    .sum::<usize>()
+            }
+        }
+    }
+}
+
+/// The tree of the one document in `text`. None, after an error in `report`, if there is none to be had.
+pub(crate) fn parse(text: &str, report: &mut Report<'_>) -> Option<Node> {
+    if text.len() > MAX_FILE_BYTES {
+        let message = format!("the file is larger than {} MiB", MAX_FILE_BYTES / (1024 * 1024));
+        report.error(Place::START, message, "split the policies over several instances");
+        return None;
+    }
+    let options = granit_parser::options! {
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+    };
+    let mut tree = Tree::default();
+    for next in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = match next {
+            Ok(next) => next,
+            Err(error) => {
+                let at = Place {
+                    line: error.marker().line().max(1),
+                    column: error.marker().col() + 1,
+                    width: 1,
+                };
+                let cure = "write it as YAML: two spaces per level, `name: value`, texts with special characters in quotes";
+                report.error(at, format!("this is not YAML: {}", error.info()), cure);
+                return None;
+            }
+        };
+        if let Err(refused) = tree.take(event, Place::of(span), report) {
+            report.error(Place::of(span), refused.message, refused.cure);
+            return None;
+        }
+    }
+    tree.root
+}
+
+/// Why the tree cannot be built any further.
+struct Refused {
+    message: String,
+    cure: &'static str,
+}
+
+fn refuse<T>(message: impl Into<String>, cure: &'static str) -> Result<T, Refused> {
+    let message = message.into();
+    Err(Refused { message, cure })
+}
+
+/// A tree in the making.
+#[derive(Default)]
+struct Tree {
+    open: Vec<Open>,
+    root: Option<Node>,
+    anchors: HashMap<usize, Node>,
+    nodes: usize,
+}
+
+/// A list or mapping whose end has not come yet.
+struct Open {
+    node: Node,
+    /// The key whose value comes next, in a mapping.
+    key: Option<Spanned<String>>,
+    anchor: usize,
+}
+
+impl Tree {
+    fn take(&mut self, event: Event<'_>, at: Place, report: &mut Report<'_>) -> Result<(), Refused> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                no_tag(tag.is_some())?;
+                let plain = style == ScalarStyle::Plain;
+                let value = if plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL") {
+                    Value::Nothing
+                } else {
+                    Value::Text(text.into_owned())
+                };
+                self.add(Node { value, at }, anchor, report)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                no_tag(tag.is_some())?;
+                self.open(Value::List(Vec::new()), at, anchor)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                no_tag(tag.is_some())?;
+                self.open(Value::Map(Vec::new()), at, anchor)
+            }
+            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
+                Some(open) => self.add(open.node, open.anchor, report),
+                None => Ok(()),
+            },
+            Event::Alias(anchor) => match self.anchors.get(&anchor) {
+                Some(node) => {
+                    self.nodes += node.value.size();
+                    self.bounded()?;
+                    let node = node.clone();
+                    self.add(node, 0, report)
+                }
+                None => refuse("this alias stands inside its own anchor", "write the value out"),
+            },
+            Event::DocumentStart(..) if self.root.is_some() => refuse(
+                "a second document begins here",
+                "remove the line `---` and what follows",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&mut self, value: Value, at: Place, anchor: usize) -> Result<(), Refused> {
+        if self.open.len() >= MAX_DEPTH {
+            return refuse(
+                "this is nested too deeply",
+                "a policy file needs at most seven levels",
+            );
+        }
+        let node = Node { value, at };
+        self.open.push(Open {
+            node,
+            key: None,
+            anchor,
+        });
+        Ok(())
+    }
+
+    fn add(&mut self, node: Node, anchor: usize, report: &mut Report<'_>) -> Result<(), Refused> {
+        self.nodes += 1;
+        self.bounded()?;
+        if anchor > 0 {
+            self.nodes += node.value.size();
+            self.bounded()?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        match (&mut open.node.value, open.key.take()) {
+            (Value::List(items), _) => items.push(node),
+            (Value::Map(entries), Some(key)) => {
+                let repeated = entries.iter().any(|(earlier, _)| earlier.value == key.value);
+                if repeated {
+                    let message = format!("{} is written twice in one mapping", quoted(&key.value));
+                    report.error(key.at, message, "keep one of them");
+                } else {
+                    entries.push((key, node));
+                }
+            }
+            (Value::Map(_), None) => open.key = Some(as_key(node)?),
+            (Value::Nothing | Value::Text(_), _) => {}
+        }
+        Ok(())
+    }
+
+    fn bounded(&self) -> Result<(), Refused> {
+        if self.nodes > MAX_NODES {
+            return refuse(
+                format!("the file has more than {MAX_NODES} values"),
+                "write fewer, and use aliases sparingly: each one is a copy",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn as_key(node: Node) -> Result<Spanned<String>, Refused> {
+    let at = node.at;
+    match node.value {
+        Value::Text(value) => Ok(Spanned { value, at }),
+        other => {
+            let message = format!("a field's name is a word, and this is {}", other.kind());
+            refuse(message, "write `name: value`")
+        }
+    }
+}
+
+fn no_tag(tagged: bool) -> Result<(), Refused> {
+    if tagged {
+        return refuse(
+            "YAML tags are not used here",
+            "remove the word that begins with `!`",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! One policy, as typed.
+
+use tidegate_core::Mode;
+
+use super::fields::{Fields, one_or_many};
+use super::gateway::texts;
+use super::limit::LimitText;
+use super::matching::MatchText;
+use super::node::{Node, Place, Spanned, Value};
+use super::report::Report;
+use super::scalar;
+use crate::policy::OnStoreFailure;
+
+/// One of `policies`, as typed.
+#[derive(Debug)]
+pub(crate) struct PolicyText {
+    pub(crate) at: Place,
+    /// None if it is missing or wrong, which has been reported.
+    pub(crate) name: Option<Spanned<String>>,
+    pub(crate) matching: MatchText,
+    /// None if it is missing or wrong, which has been reported.
+    pub(crate) key: Option<Vec<Spanned<String>>>,
+    pub(crate) on_missing: Option<Spanned<OnMissing>>,
+    /// Empty if they are missing or wrong, which has been reported.
+    pub(crate) limits: Vec<LimitText>,
+    pub(crate) tiers: Vec<(Spanned<String>, Vec<LimitText>)>,
+    pub(crate) cost: Option<Spanned<u64>>,
+    pub(crate) mode: Option<Spanned<Mode>>,
+    pub(crate) on_store_failure: Option<Spanned<OnStoreFailure>>,
+}
+
+/// What happens when a request lacks a part of its key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnMissing {
+    /// It is refused.
+    #[default]
+    Deny,
+    /// This policy does not count it.
+    Skip,
+    /// The client's address stands in for the part.
+    Fallback,
+}
+
+impl PolicyText {
+    pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
+        let mut fields = Fields::of(node, "a policy", report)?;
+        let name = fields.require("name", "api", report);
+        let key = fields.require("key", "[client.ip]", report);
+        let policy = Self {
+            at: node.at,
+            name: name.and_then(|name| scalar::text(name, report)),
+            matching: fields.read("match", report, MatchText::read).unwrap_or_default(),
+            key: key.and_then(|key| texts(key, report)),
+            on_missing: fields.read("on_missing", report, on_missing),
+            limits: limits(&mut fields, node.at, report),
+            tiers: fields.read("tiers", report, tiers).unwrap_or_default(),
+            cost: fields.read("cost", report, cost),
+            mode: fields.read("mode", report, mode),
+            on_store_failure: fields.read("on_store_failure", report, on_store_failure),
+        };
+        fields.read("consistency", report, consistency);
+        fields.read("when", report, when);
+        fields.finish(report);
+        Some(policy)
+    }
+}
+
+/// `limit` or `limits`, of which a policy has one.
+fn limits(fields: &mut Fields<'_>, at: Place, report: &mut Report<'_>) -> Vec<LimitText> {
+    match (fields.take("limit"), fields.take("limits")) {
+        (Some(one), None) => LimitText::read(one, report).into_iter().collect(),
+        (None, Some(several)) => several_limits(several, report),
+        (Some(_), Some(_)) => {
+            let at = fields.place("limits").unwrap_or(at);
+            let message = "a policy has `limit` or `limits`, not both";
+            report.error(at, message, "write all of them under `limits`, as a list");
+            Vec::new()
+        }
+        (None, None) => {
+            let message = "a policy has no `limit`";
+            report.error(at, message, "add `limit: { quota: 60, window: 1m }`");
+            Vec::new()
+        }
+    }
+}
+
+fn several_limits(node: &Node, report: &mut Report<'_>) -> Vec<LimitText> {
+    let items = one_or_many(node);
+    if items.is_empty() {
+        report.error(
+            node.at,
+            "this list is empty",
+            "write at least one limit: `{ quota: 60, window: 1m }`",
+        );
+    }
+    items
+        .iter()
+        .filter_map(|item| LimitText::read(item, report))
+        .collect()
+}
+
+fn tiers(node: &Node, report: &mut Report<'_>) -> Option<Vec<(Spanned<String>, Vec<LimitText>)>> {
+    let Value::Map(entries) = &node.value else {
+        let message = format!("`tiers` is a mapping, and this is {}", node.value.kind());
+        report.error(
+            node.at,
+            message,
+            "write `name: { quota: 600, window: 1m }` for each tier",
+        );
+        return None;
+    };
+    let limits = |(name, node): &(Spanned<String>, Node)| (name.clone(), several_limits(node, report));
+    Some(entries.iter().map(limits).collect())
+}
+
+fn cost(node: &Node, report: &mut Report<'_>) -> Option<Spanned<u64>> {
+    let is_expression =
+        |text: &str| text.contains(|char: char| char.is_alphabetic() || "?=<>()".contains(char));
+    if let Value::Text(text) = &node.value
+        && is_expression(text)
+    {
+        let message = "expressions are not available in this version";
+        report.error(node.at, message, "write a whole number, such as `cost: 5`");
+        return None;
+    }
+    scalar::integer(node, report)
+}
+
+fn mode(node: &Node, report: &mut Report<'_>) -> Option<Spanned<Mode>> {
+    scalar::choice(
+        node,
+        &[("enforce", Mode::Enforce), ("shadow", Mode::Shadow)],
+        report,
+    )
+}
+
+fn on_missing(node: &Node, report: &mut Report<'_>) -> Option<Spanned<OnMissing>> {
+    let words = [
+        ("deny", OnMissing::Deny),
+        ("skip", OnMissing::Skip),
+        ("fallback", OnMissing::Fallback),
+    ];
+    scalar::choice(node, &words, report)
+}
+
+fn on_store_failure(node: &Node, report: &mut Report<'_>) -> Option<Spanned<OnStoreFailure>> {
+    let words = [
+        ("allow", OnStoreFailure::Allow),
+        ("deny", OnStoreFailure::Deny),
+        ("local", OnStoreFailure::Local),
+    ];
+    scalar::choice(node, &words, report)
+}
+
+fn consistency(node: &Node, report: &mut Report<'_>) -> Option<()> {
+    let words = [
+        ("local", true),
+        ("strict", false),
+        ("leased", false),
+        ("replicated", false),
+    ];
+    let local = scalar::choice(node, &words, report)?;
+    if !local.value {
+        let message = "this consistency is not available in this version: counters live in this process";
+        report.error(node.at, message, "write `local`, or remove the field");
+    }
+    Some(())
+}
+
+fn when(node: &Node, report: &mut Report<'_>) -> Option<()> {
+    let message = "`when` is not available in this version";
+    report.error(node.at, message, "say it with the fields of `match`");
+    None
+}

@@ -1,0 +1,171 @@
+//! Collects everything wrong with a file.
+
+use super::node::Place;
+use crate::problem::{Problem, Problems, Severity};
+
+/// The most problems reported at once. More only bury the first.
+const MAX_PROBLEMS: usize = 100;
+
+/// The longest piece of a line shown, in characters.
+const MAX_SNIPPET: usize = 120;
+
+/// The longest piece of a value shown in a message, in characters.
+const MAX_SHOWN: usize = 60;
+
+/// Everything found wrong with a file so far.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    file: &'a str,
+    lines: Vec<&'a str>,
+    problems: Vec<Problem>,
+    unreported: usize,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
+        Self {
+            file,
+            lines: text.lines().collect(),
+            problems: Vec::new(),
+            unreported: 0,
+        }
+    }
+
+    /// Something that keeps the file from being used: what is wrong at `at`, and what to write instead.
+    pub(crate) fn error(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
+        self.add(Severity::Error, at, message.into(), cure.into());
+    }
+
+    /// Something that is allowed and probably not meant.
+    pub(crate) fn warning(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
+        self.add(Severity::Warning, at, message.into(), cure.into());
+    }
+
+    /// Whether anything was found yet.
+    pub(crate) fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
+    /// The problems, in the order of the file.
+    pub(crate) fn finish(mut self) -> Problems {
+        self.problems
+            .sort_by_key(|problem| (problem.line, problem.column));
+        Problems {
+            each: self.problems,
+            unreported: self.unreported,
+        }
+    }
+
+    fn add(&mut self, severity: Severity, at: Place, message: String, cure: String) {
+        if self.problems.len() >= MAX_PROBLEMS {
+            self.unreported += 1;
+            return;
+        }
+        let (snippet, indent) = self.snippet(at);
+        let room = snippet.chars().count().saturating_sub(indent);
+        self.problems.push(Problem {
+            severity,
+            line: at.line,
+            column: at.column,
+            message,
+            cure,
+            file: self.file.to_owned(),
+            snippet,
+            indent,
+            width: at.width.min(room).max(1),
+        });
+    }
+
+    /// The line at `at`, or the part of it around the column, and where in it the place begins.
+    fn snippet(&self, at: Place) -> (String, usize) {
+        let line = self.lines.get(at.line - 1).copied().unwrap_or_default();
+        let column = at.column - 1;
+        let skipped = if column > MAX_SNIPPET / 2 && line.chars().count() > MAX_SNIPPET {
+            column - MAX_SNIPPET / 2
+        } else {
+            0
+        };
+        let shown = line.chars().skip(skipped).take(MAX_SNIPPET).map(printable);
+        (shown.collect(), column - skipped)
+    }
+}
+
+/// `text` as messages show it: in backticks, on one line, cut when long.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut shown: String = text.chars().take(MAX_SHOWN).map(printable).collect();
+    if text.chars().nth(MAX_SHOWN).is_some() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+/// `words` as a sentence lists them: `a`, `b` or `c`.
+pub(crate) fn any_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let mut words: Vec<String> = words.into_iter().map(quoted).collect();
+    let last = words.pop().unwrap_or_default();
+    if words.is_empty() {
+        return last;
+    }
+    format!("{} or {last}", words.join(", "))
+}
+
+/// The nearest of `known` to `word`, if it is near enough to have been meant.
+pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    /// Below this likeness (1 is equal) two words have nothing to do with each other.
+    const ALIKE: f64 = 0.6;
+    let word: String = word
+        .chars()
+        .take(MAX_SHOWN)
+        .flat_map(char::to_lowercase)
+        .collect();
+    known
+        .into_iter()
+        .map(|candidate| {
+            (
+                strsim::normalized_damerau_levenshtein(&word, candidate),
+                candidate,
+            )
+        })
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, candidate)| candidate)
+}
+
+/// Keeps a file from steering the terminal its errors are printed on.
+fn printable(char: char) -> char {
+    match char {
+        '\t' => ' ',
+        char if char.is_control() => '\u{fffd}',
+        char => char,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_word_finds_its_neighbour_and_a_foreign_one_finds_none() {
+        let known = ["quota", "window", "burst"];
+        assert_eq!(nearest("qouta", known), Some("quota"));
+        assert_eq!(nearest("Windows", known), Some("window"));
+        assert_eq!(nearest("colour", known), None);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let text = format!("{}here{}", "a".repeat(500), "b".repeat(500));
+        let mut report = Report::new("f", &text);
+        let at = Place {
+            line: 1,
+            column: 501,
+            width: 4,
+        };
+        report.error(at, "m", "c");
+        let problems = report.finish();
+        let printed = problems.to_string();
+        let lines: Vec<&str> = printed.lines().collect();
+        assert!(lines[1].len() < 140);
+        assert_eq!(lines[1].find("here"), lines[2].find("^^^^"));
+    }
+}
