@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use http::HeaderValue;
-use tidegate_core::{Algorithm, Limit};
+use tidegate_core::{Algorithm, CalendarUnit, Limit};
 
 use super::number;
-use crate::{CalendarUnit, Terms, Window};
 
 /// The texts of one limit that do not change from request to request.
 #[derive(Clone, Debug)]
@@ -31,8 +30,8 @@ pub(crate) struct Told {
 
 impl Told {
     /// The texts of the limit called `label`.
-    pub(crate) fn new(label: &str, limit: &Limit, terms: &Terms) -> Self {
-        let window_secs = window_secs(terms);
+    pub(crate) fn new(label: &str, limit: &Limit) -> Self {
+        let window_secs = window_secs(limit);
         Self {
             capacity: HeaderValue::from(limit.capacity()),
             policy_11: value(policy_11(label, limit, window_secs)),
@@ -85,26 +84,16 @@ fn item_07(limit: &Limit) -> Vec<u8> {
 
 /// The window in whole seconds, rounded up: a client that spends the quota in no less than that is never refused.
 /// None for concurrency.
-fn window_secs(terms: &Terms) -> Option<u64> {
+fn window_secs(limit: &Limit) -> Option<u64> {
     const DAY: u64 = 86_400;
-    match terms {
-        Terms::Slots { .. } => None,
-        Terms::Rate { window, .. } => Some(match window {
-            Window::Span(span) => number::wait_secs(*span),
-            Window::Calendar {
-                unit: CalendarUnit::Day,
-                ..
-            } => DAY,
-            Window::Calendar {
-                unit: CalendarUnit::Week,
-                ..
-            } => 7 * DAY,
-            Window::Calendar {
-                unit: CalendarUnit::Month,
-                ..
-            } => 31 * DAY,
-        }),
+    if let Some((unit, _)) = limit.calendar() {
+        return Some(match unit {
+            CalendarUnit::Day => DAY,
+            CalendarUnit::Week => 7 * DAY,
+            CalendarUnit::Month => 31 * DAY,
+        });
     }
+    limit.window().map(number::wait_secs)
 }
 
 /// How long an empty token bucket takes to hold one unit, rounded up to nanoseconds.
