@@ -46,6 +46,7 @@ pub enum Refusal<'set> {
         /// The part, as the file writes it: `header.x-tenant`.
         part: &'set str,
     },
-    /// The path reads as so many different paths that more policies match than one request can be charged for.
+    /// More limits match than one request can be charged for. Plain requests cannot get here, that is seen to at load: only
+    /// those whose path can be read in several ways.
     AmbiguousPath,
 }

@@ -1,26 +1,242 @@
 //! The policies, indexed: a request meets only those that may match it.
 
-use tidegate_core::HoldId;
+pub(crate) mod bound;
+pub(crate) mod conditions;
+pub(crate) mod host;
+pub(crate) mod index;
+pub(crate) mod key;
+pub(crate) mod parts;
+pub(crate) mod path;
+pub(crate) mod trie;
 
-use crate::{Identity, Plan, Policy, Request};
+use smallvec::SmallVec;
+use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode};
+
+use crate::document::policy::OnMissing;
+use crate::plan::{Refusal, Source};
+use crate::{Identity, Plan, Policy, PolicyLimit, Request};
+use bound::Bound;
+use conditions::Conditions;
+use host::HostPattern;
+use index::Index;
+use key::{Counter, Found, Recipe};
+use path::{PathPattern, Segments};
 
 /// The policies of one file, compiled. Cheap to ask from many threads; made once per load.
+///
+/// Hosts and paths are found in an index, so the price of a request depends on how many policies concern its host and path,
+/// not on how many there are.
 #[derive(Clone, Debug)]
 pub struct PolicySet {
     policies: Vec<Policy>,
+    rules: Vec<Rule>,
+    index: Index,
+    ipv6_prefix: u8,
+}
+
+/// How a policy finds requests and names counters.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) conditions: Conditions,
+    pub(crate) recipe: Recipe,
+    /// The beginnings of keys, for each limit of the policy itself.
+    own: Vec<KeyBuilder>,
+    /// The same for each tier.
+    tiers: Vec<Vec<KeyBuilder>>,
+    /// The most charges one request can meet here.
+    most_charges: usize,
+}
+
+/// What a policy is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    pub(crate) policy: Policy,
+    pub(crate) hosts: Vec<HostPattern>,
+    pub(crate) paths: Vec<PathPattern>,
+    pub(crate) conditions: Conditions,
+    pub(crate) recipe: Recipe,
+}
+
+/// A pattern of a policy that matched, and under which reading of the path.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Hit {
+    policy: u32,
+    view: usize,
+    pattern: u32,
 }
 
 impl PolicySet {
+    pub(crate) fn new(parts: Vec<Parts>, hasher: &KeyHasher, ipv6_prefix: u8) -> Self {
+        let mut set = Self {
+            policies: Vec::with_capacity(parts.len()),
+            rules: Vec::with_capacity(parts.len()),
+            index: Index::default(),
+            ipv6_prefix,
+        };
+        for (parts, place) in parts.into_iter().zip(0..) {
+            set.index.insert(place, &parts.hosts, &parts.paths);
+            set.rules
+                .push(Rule::new(&parts.policy, parts.conditions, parts.recipe, hasher));
+            set.policies.push(parts.policy);
+        }
+        set
+    }
+
     /// The policies, in the order of the file.
     pub fn policies(&self) -> &[Policy] {
         &self.policies
     }
 
+    /// Whether a request can meet more limits than a plan carries.
+    pub(crate) fn bound(&self) -> Bound {
+        bound::search(&self.index, &self.rules)
+    }
+
     /// What `request`, made by `identity`, asks of the store.
     ///
     /// `hold` names the slots it takes under concurrency limits; it must be unique among the requests alive at one time.
+    ///
+    /// Every policy that matches adds its charges, in the order of the file. Where origins may read a path in several ways
+    /// (`%6c`, `//`, `..`), a policy that matches one of them matches: no spelling of a path dodges its policy. Allocates
+    /// nothing for a path that can be read in one way and has at most 16 segments.
     pub fn plan(&self, request: &Request<'_>, identity: &Identity, hold: HoldId) -> Plan<'_> {
-        let _ = (request, identity, hold);
-        Plan::default()
+        let views = path::views(request.path);
+        let mut plan = Plan::default();
+        for hit in self.hits(request, &views) {
+            let found = Found {
+                pattern: hit.pattern as usize,
+                segments: &views[hit.view],
+            };
+            let asked = Asked {
+                request,
+                identity,
+                hold,
+                found,
+            };
+            self.add(hit.policy as usize, asked, &mut plan);
+        }
+        if plan.charges.len() > MAX_CHARGES {
+            plan.refusal.get_or_insert(Refusal::AmbiguousPath);
+        }
+        if plan.refusal.is_some() {
+            plan.charges.clear();
+            plan.sources.clear();
+        }
+        plan
+    }
+
+    /// The policies that match, in the order of the file, each once.
+    fn hits(&self, request: &Request<'_>, views: &[Segments<'_>]) -> SmallVec<[Hit; 16]> {
+        let host = host::normal(request.host);
+        let mut hits: SmallVec<[Hit; 16]> = SmallVec::new();
+        for (view, segments) in views.iter().enumerate() {
+            self.index.walk(&host, segments, |entry| {
+                hits.push(Hit {
+                    policy: entry.policy,
+                    view,
+                    pattern: entry.pattern,
+                });
+            });
+        }
+        hits.sort_unstable();
+        hits.dedup_by_key(|hit| hit.policy);
+        hits.retain(|hit| self.rules[hit.policy as usize].conditions.hold(request));
+        hits
+    }
+
+    /// Adds what policy number `policy_index` asks.
+    fn add<'set>(&'set self, policy_index: usize, asked: Asked<'_>, plan: &mut Plan<'set>) {
+        let (policy, rule) = (&self.policies[policy_index], &self.rules[policy_index]);
+        let values = rule
+            .recipe
+            .values(asked.request, asked.identity, asked.found, self.ipv6_prefix);
+        let values = match values {
+            Ok(values) => values,
+            Err(_) if rule.recipe.on_missing == OnMissing::Skip => return,
+            Err(part) => {
+                let refusal = Refusal::MissingKeyPart {
+                    policy,
+                    part: &part.text,
+                };
+                match policy.mode {
+                    Mode::Enforce => _ = plan.refusal.get_or_insert(refusal),
+                    Mode::Shadow => plan.shadow_refusals.push(refusal),
+                }
+                return;
+            }
+        };
+        let (tier, limits, beginnings) = rule.limits_for(policy, asked.identity);
+        for (limit_index, (limit, beginning)) in limits.iter().zip(beginnings).enumerate() {
+            plan.charges.push(Charge {
+                key: key::finish(*beginning, &values),
+                limit: &limit.limit,
+                cost: policy.cost,
+                mode: policy.mode,
+                hold: asked.hold,
+            });
+            plan.sources.push(Source {
+                policy,
+                policy_index,
+                limit,
+                limit_index,
+                tier,
+            });
+        }
+    }
+}
+
+/// Who asks what, and where it matched.
+#[derive(Clone, Copy)]
+struct Asked<'r> {
+    request: &'r Request<'r>,
+    identity: &'r Identity,
+    hold: HoldId,
+    found: Found<'r>,
+}
+
+impl Rule {
+    fn new(policy: &Policy, conditions: Conditions, recipe: Recipe, hasher: &KeyHasher) -> Self {
+        let of_tier = |tier: Option<&str>, limits: &[PolicyLimit]| -> Vec<KeyBuilder> {
+            let beginning = |(limit, limit_index): (&PolicyLimit, u64)| {
+                let counter = Counter {
+                    policy: &policy.name,
+                    limit_index,
+                    algorithm: limit.limit.algorithm().name(),
+                    tier,
+                };
+                recipe.beginning(hasher, counter)
+            };
+            limits.iter().zip(0..).map(beginning).collect()
+        };
+        let own = of_tier(None, &policy.limits);
+        let tiers: Vec<_> = policy
+            .tiers
+            .iter()
+            .map(|(tier, limits)| of_tier(Some(tier), limits))
+            .collect();
+        Self {
+            most_charges: tiers.iter().map(Vec::len).fold(own.len(), usize::max),
+            own,
+            tiers,
+            conditions,
+            recipe,
+        }
+    }
+
+    /// The limits for `identity`: those of its tier if `policy` names it, else the policy's own.
+    fn limits_for<'set>(
+        &'set self,
+        policy: &'set Policy,
+        identity: &Identity,
+    ) -> (Option<&'set str>, &'set [PolicyLimit], &'set [KeyBuilder]) {
+        if let Identity::Known { tier: Some(tier), .. } = identity {
+            let tiers = policy.tiers.iter().zip(&self.tiers);
+            for ((name, limits), beginnings) in tiers {
+                if name == tier {
+                    return (Some(name), limits, beginnings);
+                }
+            }
+        }
+        (None, &policy.limits, &self.own)
     }
 }

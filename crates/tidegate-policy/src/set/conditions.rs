@@ -1,0 +1,74 @@
+//! What a policy wants of a request besides host and path.
+
+use http::{HeaderName, Method};
+
+use super::parts;
+use crate::Request;
+
+/// What a policy wants of a request besides host and path. All of it must hold.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conditions {
+    /// One of these; any if there are none.
+    pub(crate) methods: Vec<Method>,
+    pub(crate) headers: Vec<(HeaderName, Wanted)>,
+    pub(crate) query: Vec<(String, Wanted)>,
+    pub(crate) cookies: Vec<(String, Wanted)>,
+}
+
+/// What a value has to be. Where several have one name, any of them may be it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// One of these.
+    OneOf(Vec<String>),
+    /// Something that begins so.
+    Prefix(String),
+    /// Anything.
+    Present,
+    /// Not there.
+    Absent,
+}
+
+impl Conditions {
+    pub(crate) fn hold(&self, request: &Request<'_>) -> bool {
+        self.allow_method(request.method)
+            && self
+                .headers
+                .iter()
+                .all(|(name, wanted)| wanted.is_met(request.headers.get_all(name).iter()))
+            && self
+                .query
+                .iter()
+                .all(|(name, wanted)| wanted.is_met_text(parts::query(request.query, name)))
+            && self
+                .cookies
+                .iter()
+                .all(|(name, wanted)| wanted.is_met(parts::cookies(request.headers, name)))
+    }
+
+    pub(crate) fn allow_method(&self, method: &Method) -> bool {
+        self.methods.is_empty() || self.methods.contains(method)
+    }
+}
+
+impl Wanted {
+    fn is_met_text(&self, values: impl Iterator<Item = impl AsRef<str>>) -> bool {
+        struct Bytes<T>(T);
+        impl<T: AsRef<str>> AsRef<[u8]> for Bytes<T> {
+            fn as_ref(&self) -> &[u8] {
+                self.0.as_ref().as_bytes()
+            }
+        }
+        self.is_met(values.map(Bytes))
+    }
+
+    fn is_met(&self, mut values: impl Iterator<Item = impl AsRef<[u8]>>) -> bool {
+        match self {
+            Self::OneOf(wanted) => {
+                values.any(|value| wanted.iter().any(|wanted| wanted.as_bytes() == value.as_ref()))
+            }
+            Self::Prefix(wanted) => values.any(|value| value.as_ref().starts_with(wanted.as_bytes())),
+            Self::Present => values.next().is_some(),
+            Self::Absent => values.next().is_none(),
+        }
+    }
+}

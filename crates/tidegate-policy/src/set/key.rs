@@ -1,0 +1,206 @@
+//! What a policy counts by: the parts of a key, and the key they make.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use http::HeaderName;
+use smallvec::SmallVec;
+use tidegate_core::{Key, KeyBuilder, KeyHasher};
+
+use super::{host, parts};
+use crate::document::policy::OnMissing;
+use crate::{AddressPart, Identity, Request};
+
+/// What a policy counts by.
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    pub(crate) parts: Vec<Part>,
+    /// What happens when a request lacks a part.
+    pub(crate) on_missing: OnMissing,
+}
+
+/// One part of a key.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// As the file writes it: `header.x-tenant`.
+    pub(crate) text: String,
+    pub(crate) from: From,
+}
+
+/// Where a part comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    ClientIp,
+    /// The subject, or for nobody in particular the client's address.
+    Identity,
+    Method,
+    Host,
+    Header(HeaderName),
+    Cookie(String),
+    Query(String),
+    /// For each path pattern of the policy, the segment that has the name.
+    Path(Vec<usize>),
+}
+
+/// Where a request was found to match.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'v> {
+    /// The place of the pattern in the policy.
+    pub(crate) pattern: usize,
+    /// The path, as it was read when it matched.
+    pub(crate) segments: &'v [Cow<'v, [u8]>],
+}
+
+/// The values of a request that one key is made of.
+pub(crate) type Values<'v> = SmallVec<[Value<'v>; 4]>;
+
+/// One value, and of which kind it is: an address that stands in for a missing header is not a header of the same bytes.
+pub(crate) struct Value<'v> {
+    kind: u8,
+    bytes: Bytes<'v>,
+}
+
+enum Bytes<'v> {
+    Text(Cow<'v, [u8]>),
+    Address(AddressPart),
+}
+
+/// Kinds of values. They are hashed, so a number once given keeps its meaning.
+mod kind {
+    pub(super) const ADDRESS: u8 = 1;
+    pub(super) const SUBJECT: u8 = 2;
+    pub(super) const ANONYMOUS: u8 = 3;
+    pub(super) const METHOD: u8 = 4;
+    pub(super) const HOST: u8 = 5;
+    pub(super) const HEADER: u8 = 6;
+    pub(super) const COOKIE: u8 = 7;
+    pub(super) const QUERY: u8 = 8;
+    pub(super) const PATH: u8 = 9;
+    pub(super) const FALLBACK: u8 = 10;
+}
+
+impl Recipe {
+    /// Whether clients of different tiers can never meet under one key.
+    pub(crate) fn tells_tiers_apart(&self) -> bool {
+        self.parts.iter().any(|part| part.from == From::Identity)
+    }
+
+    /// The values of `request`, or the first part it lacks.
+    pub(crate) fn values<'v>(
+        &self,
+        request: &Request<'v>,
+        identity: &'v Identity,
+        found: Found<'v>,
+        ipv6_prefix: u8,
+    ) -> Result<Values<'v>, &Part> {
+        let mut values = Values::new();
+        for part in &self.parts {
+            let value = match part.from.value(request, identity, found, ipv6_prefix) {
+                Some(value) => value,
+                None if self.on_missing == OnMissing::Fallback => {
+                    Value::address(kind::FALLBACK, request.client, ipv6_prefix)
+                }
+                None => return Err(part),
+            };
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// The beginning of the keys of one limit: all that is known before any request comes.
+    ///
+    /// The tier is part of it unless the key holds the identity. So clients who share an address under different tiers
+    /// have counters of their own, while one identity keeps its counter when its tier changes. The algorithm is part of it
+    /// because each keeps state of its own kind; the numbers are not: a changed quota goes on with the old counter.
+    pub(crate) fn beginning(&self, hasher: &KeyHasher, of: Counter<'_>) -> KeyBuilder {
+        let mut key = hasher.start();
+        key.part(of.policy.as_bytes());
+        key.part(&of.limit_index.to_le_bytes());
+        key.part(of.algorithm.as_bytes());
+        let tier = of.tier.filter(|_| !self.tells_tiers_apart());
+        key.part(&[u8::from(tier.is_some())]);
+        key.part(tier.unwrap_or_default().as_bytes());
+        key.part(&self.parts.len().to_le_bytes());
+        for part in &self.parts {
+            key.part(part.text.as_bytes());
+        }
+        key
+    }
+}
+
+/// What counters of one limit are told apart from those of others by.
+#[derive(Clone, Copy)]
+pub(crate) struct Counter<'a> {
+    pub(crate) policy: &'a str,
+    pub(crate) limit_index: u64,
+    pub(crate) algorithm: &'static str,
+    pub(crate) tier: Option<&'a str>,
+}
+
+/// The key that begins with `beginning` and goes on with `values`.
+pub(crate) fn finish(mut beginning: KeyBuilder, values: &Values<'_>) -> Key {
+    for value in values {
+        beginning.part(&[value.kind]);
+        beginning.part(match &value.bytes {
+            Bytes::Text(text) => text,
+            Bytes::Address(address) => address.as_ref(),
+        });
+    }
+    beginning.finish()
+}
+
+impl From {
+    fn value<'v>(
+        &self,
+        request: &Request<'v>,
+        identity: &'v Identity,
+        found: Found<'v>,
+        ipv6_prefix: u8,
+    ) -> Option<Value<'v>> {
+        match self {
+            Self::ClientIp => Some(Value::address(kind::ADDRESS, request.client, ipv6_prefix)),
+            Self::Identity => Some(match identity {
+                Identity::Known { subject, .. } => Value::text(kind::SUBJECT, subject.as_bytes()),
+                Identity::Anonymous => Value::address(kind::ANONYMOUS, request.client, ipv6_prefix),
+            }),
+            Self::Method => Some(Value::text(kind::METHOD, request.method.as_str().as_bytes())),
+            Self::Host => {
+                let host = into_bytes(host::normal(request.host));
+                (!host.is_empty()).then(|| Value::text(kind::HOST, host))
+            }
+            Self::Header(name) => parts::only(request.headers.get_all(name).iter())
+                .map(|value| Value::text(kind::HEADER, value.as_bytes())),
+            Self::Cookie(name) => parts::only(parts::cookies(request.headers, name))
+                .map(|value| Value::text(kind::COOKIE, value)),
+            Self::Query(name) => {
+                let values = parts::query(request.query, name).map(into_bytes);
+                parts::only(values).map(|value| Value::text(kind::QUERY, value))
+            }
+            Self::Path(places) => {
+                let place = *places.get(found.pattern)?;
+                let segment = found.segments.get(place)?;
+                Some(Value::text(kind::PATH, &**segment))
+            }
+        }
+    }
+}
+
+impl<'v> Value<'v> {
+    fn text(kind: u8, text: impl Into<Cow<'v, [u8]>>) -> Self {
+        let bytes = Bytes::Text(text.into());
+        Self { kind, bytes }
+    }
+
+    /// IPv4 whole, IPv6 as far as one client reaches.
+    fn address(kind: u8, address: IpAddr, ipv6_prefix: u8) -> Self {
+        let bytes = Bytes::Address(AddressPart::new(address, ipv6_prefix));
+        Self { kind, bytes }
+    }
+}
+
+fn into_bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
