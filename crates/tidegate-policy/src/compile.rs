@@ -1,7 +1,16 @@
 //! From what was typed to what it means.
 
+mod gateway;
+mod identity;
+mod key;
+mod limit;
+mod matching;
+mod policy;
+
 use tidegate_core::KeyHasher;
 
+use crate::document::node::{self, Node, Place};
+use crate::document::report::Report;
 use crate::{Config, Problems};
 
 /// A policy file to compile.
@@ -27,6 +36,36 @@ pub struct Compiled {
 /// # Errors
 /// Everything that is wrong with the file, all at once, warnings included.
 pub fn compile(file: PolicyFile<'_>, hasher: &KeyHasher) -> Result<Compiled, Problems> {
-    let _ = (file, hasher);
-    Err(Problems::default())
+    let mut report = Report::new(file.name, file.text);
+    let root = node::parse(file.text, &mut report);
+    let config = root.map(|root| config(&root, hasher, &mut report));
+    if config.is_none() && !report.has_problems() {
+        report.error(
+            Place::START,
+            "the file is empty",
+            "begin with `policies:` and a list of policies",
+        );
+    }
+    let problems = report.finish();
+    match config {
+        Some(config) if !problems.has_errors() => Ok(Compiled {
+            config,
+            warnings: problems,
+        }),
+        _ => Err(problems),
+    }
+}
+
+/// What the file means, as far as it could be read: where `report` has errors, something is missing from it.
+fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
+    let document = crate::document::Document::read(root, report);
+    let gateway = gateway::gateway(&document.gateway, report);
+    let identity = identity::identity(&document.identity, report);
+    let policies = policy::policies(&document.policies, &identity, report);
+    Config {
+        store: gateway::store(document.store.as_ref(), report),
+        policies: policy::set(policies, &document.policies, &identity, hasher, report),
+        gateway,
+        identity,
+    }
 }

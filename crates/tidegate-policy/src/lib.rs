@@ -15,6 +15,7 @@ mod problem;
 mod request;
 mod set;
 mod verdict;
+mod words;
 
 pub use address::AddressPart;
 pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, tell_origin};
@@ -30,3 +31,4 @@ pub use problem::{Problem, Problems, Severity};
 pub use request::Request;
 pub use set::PolicySet;
 pub use verdict::{Course, Reading, Reason, Shadow, StoreFailure, Verdict};
+pub use words::in_words;

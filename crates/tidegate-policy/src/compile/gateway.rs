@@ -1,0 +1,216 @@
+//! What `gateway` and `store` mean.
+
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+use std::num::{NonZeroU8, NonZeroUsize};
+use std::str::FromStr;
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use crate::config::{Bounds, Gateway, StoreSettings, Timeouts, Trust};
+use crate::document::gateway::{BoundsText, GatewayText, StoreText, TimeoutsText};
+use crate::document::node::Spanned;
+use crate::document::report::{Report, quoted};
+
+/// The longest timeout.
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The least memory that counters can do with.
+const MIN_STORE_BYTES: u64 = 64 * 1024;
+
+/// The most worker threads.
+const MAX_WORKERS: usize = 1024;
+
+pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
+    let default = Gateway::default();
+    Gateway {
+        listen: text
+            .listen
+            .as_ref()
+            .map_or(default.listen, |texts| listen(texts, report)),
+        upstream: text.upstream.as_ref().and_then(|text| {
+            parsed(
+                text,
+                "an upstream",
+                |error| format!("{error}: `http://127.0.0.1:3000`"),
+                report,
+            )
+        }),
+        trust: trust(text, report),
+        timeouts: timeouts(&text.timeouts, report),
+        bounds: bounds(&text.limits, report),
+        workers: text.workers.as_ref().and_then(|workers| {
+            let workers = within(workers, 1..=MAX_WORKERS, report)?;
+            NonZeroUsize::new(workers)
+        }),
+    }
+}
+
+pub(super) fn store(text: Option<&StoreText>, report: &mut Report<'_>) -> StoreSettings {
+    let default = StoreSettings::default();
+    match text {
+        None => default,
+        Some(StoreText::Named(name)) if name.value == "memory" => default,
+        Some(StoreText::Named(name)) => {
+            let message = if name.value.contains("://") {
+                format!(
+                    "the store {} is not available in this version",
+                    quoted(&name.value)
+                )
+            } else {
+                format!("there is no store {}", quoted(&name.value))
+            };
+            report.error(name.at, message, "write `memory`, or remove the field");
+            default
+        }
+        Some(StoreText::Memory(bytes)) => {
+            let least = usize::try_from(MIN_STORE_BYTES).unwrap_or(usize::MAX);
+            match within(bytes, least..=usize::MAX / 2, report) {
+                Some(bytes) => StoreSettings::Memory { bytes },
+                None => default,
+            }
+        }
+    }
+}
+
+fn listen(texts: &[Spanned<String>], report: &mut Report<'_>) -> Vec<SocketAddr> {
+    let cure = |_| "write address and port: `127.0.0.1:8080`, `0.0.0.0:8080` or `[::]:8080`".to_owned();
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for text in texts {
+        let Some(address) = parsed(text, "an address to listen on", cure, report) else {
+            continue;
+        };
+        if addresses.contains(&address) {
+            report.error(text.at, format!("{address} is written twice"), "keep one of them");
+        }
+        addresses.push(address);
+    }
+    addresses
+}
+
+fn trust(text: &GatewayText, report: &mut Report<'_>) -> Trust {
+    if let (Some(_), Some(hops)) = (&text.trusted_proxies, &text.trusted_hops) {
+        let at = text.trusted_hops_at.unwrap_or(hops.at);
+        let message = "`trusted_proxies` and `trusted_hops` are two ways to say one thing";
+        report.error(
+            at,
+            message,
+            "keep `trusted_proxies` where the addresses of your proxies are known",
+        );
+    }
+    if let Some(hops) = &text.trusted_hops {
+        let hops = within(hops, 1..=32, report).and_then(|hops| u8::try_from(hops).ok());
+        return hops.and_then(NonZeroU8::new).map_or(Trust::Nobody, Trust::Hops);
+    }
+    let Some(texts) = &text.trusted_proxies else {
+        return Trust::Nobody;
+    };
+    Trust::Proxies(texts.iter().filter_map(|text| network(text, report)).collect())
+}
+
+fn network(text: &Spanned<String>, report: &mut Report<'_>) -> Option<IpNet> {
+    let single = text.value.parse::<IpAddr>().map(IpNet::from).ok();
+    let network = match single {
+        Some(network) => network,
+        None => {
+            let cure = |_| "write an address or a network: `10.0.0.7`, `10.0.0.0/8` or `fd00::/8`".to_owned();
+            parsed(text, "a network", cure, report)?
+        }
+    };
+    if network.prefix_len() == 0 {
+        let message = "this trusts everybody: any client may then claim to be any other";
+        report.warning(text.at, message, "write the networks of your own proxies only");
+    } else if network.trunc() != network {
+        let message = format!("{} has bits after its prefix", quoted(&text.value));
+        report.warning(text.at, message, format!("write `{}`", network.trunc()));
+    }
+    Some(network.trunc())
+}
+
+fn timeouts(text: &TimeoutsText, report: &mut Report<'_>) -> Timeouts {
+    let default = Timeouts::default();
+    let mut timeout = |text: &Option<Spanned<Duration>>, default| {
+        let Some(text) = text else {
+            return default;
+        };
+        if text.value.is_zero() || text.value > MAX_TIMEOUT {
+            report.error(
+                text.at,
+                "a timeout is longer than 0 and at most 1 d",
+                "write such as `30s`",
+            );
+        }
+        text.value
+    };
+    Timeouts {
+        connect: timeout(&text.connect, default.connect),
+        request_header: timeout(&text.request_header, default.request_header),
+        upstream_response: timeout(&text.upstream_response, default.upstream_response),
+        idle: timeout(&text.idle, default.idle),
+    }
+}
+
+fn bounds(text: &BoundsText, report: &mut Report<'_>) -> Bounds {
+    let default = Bounds::default();
+    let mut bound = |text: &Option<Spanned<u64>>, range, default| {
+        let text = text.as_ref();
+        text.and_then(|text| within(text, range, report))
+            .unwrap_or(default)
+    };
+    Bounds {
+        // hyper needs 8 KiB to read at all.
+        max_header_bytes: bound(
+            &text.max_header_bytes,
+            8 * 1024..=16 * 1024 * 1024,
+            default.max_header_bytes,
+        ),
+        max_headers: bound(&text.max_headers, 1..=10_000, default.max_headers),
+        max_body_bytes: text.max_body_bytes.as_ref().map(|bytes| bytes.value),
+        max_connections: bound(&text.max_connections, 1..=10_000_000, default.max_connections),
+    }
+}
+
+/// The number `text`, if it lies in `range`.
+pub(super) fn within(
+    text: &Spanned<u64>,
+    range: std::ops::RangeInclusive<usize>,
+    report: &mut Report<'_>,
+) -> Option<usize> {
+    let number = usize::try_from(text.value)
+        .ok()
+        .filter(|number| range.contains(number));
+    if number.is_none() {
+        let message = format!("{} is out of range", text.value);
+        report.error(
+            text.at,
+            message,
+            format!("write a number from {} to {}", range.start(), range.end()),
+        );
+    }
+    number
+}
+
+/// What `text` means as a `T`, which messages call `what`.
+fn parsed<T>(
+    text: &Spanned<String>,
+    what: &str,
+    cure: impl FnOnce(T::Err) -> String,
+    report: &mut Report<'_>,
+) -> Option<T>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    match text.value.parse() {
+        Ok(value) => Some(value),
+        Err(error) => {
+            report.error(
+                text.at,
+                format!("{} is not {what}", quoted(&text.value)),
+                cure(error),
+            );
+            None
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What `key` means.
+
+use super::identity::header_name;
+use crate::config::IdentitySettings;
+use crate::document::node::Spanned;
+use crate::document::policy::{OnMissing, PolicyText};
+use crate::document::report::{Report, nearest, quoted};
+use crate::set::key::{From, Part, Recipe};
+use crate::set::path::PathPattern;
+
+/// The most parts of a key.
+const MAX_PARTS: usize = 16;
+
+/// What parts look like, for cures.
+const PARTS: &str = "a part is `client.ip`, `identity`, `method`, `host`, `header.<name>`, `cookie.<name>`, `query.<name>` or `path.<name>`";
+
+/// Header fields in which proxies tell the client's address, and clients tell what they like.
+const ADDRESS_HEADERS: [&str; 9] = [
+    "x-forwarded-for",
+    "forwarded",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "true-client-ip",
+    "cf-connecting-ip",
+    "fastly-client-ip",
+    "x-original-forwarded-for",
+];
+
+pub(super) fn recipe(
+    text: &PolicyText,
+    paths: &[PathPattern],
+    identity: &IdentitySettings,
+    report: &mut Report<'_>,
+) -> Option<Recipe> {
+    let texts = text.key.as_ref()?;
+    if texts.len() > MAX_PARTS {
+        let at = texts[MAX_PARTS].at;
+        report.error(at, format!("a key has at most {MAX_PARTS} parts"), "remove some");
+        return None;
+    }
+    let mut parts: Vec<Part> = Vec::new();
+    for text in texts {
+        let Some(part) = part(text, paths, report) else {
+            continue;
+        };
+        if parts.iter().any(|earlier| earlier.from == part.from) {
+            report.warning(
+                text.at,
+                format!("{} is written twice", quoted(&text.value)),
+                "keep one of them",
+            );
+        }
+        if part.from == From::Identity && identity.api_key.is_none() {
+            let message = "nobody has an identity here: this counts by the client's address";
+            report.warning(
+                text.at,
+                message,
+                "add `identity: { api_key: … }`, or write `client.ip`",
+            );
+        }
+        parts.push(part);
+    }
+    if let Some(on_missing) = &text.on_missing
+        && parts.len() == texts.len()
+        && !parts.iter().any(|part| part.from.may_be_missing())
+    {
+        let message = "`on_missing` says nothing here: every request has every part of this key";
+        report.warning(on_missing.at, message, "remove it");
+    }
+    Some(Recipe {
+        parts,
+        on_missing: text
+            .on_missing
+            .as_ref()
+            .map_or(OnMissing::default(), |on_missing| on_missing.value),
+    })
+}
+
+fn part(text: &Spanned<String>, paths: &[PathPattern], report: &mut Report<'_>) -> Option<Part> {
+    let from = match text.value.split_once('.') {
+        None => match text.value.as_str() {
+            "identity" => Some(From::Identity),
+            "method" => Some(From::Method),
+            "host" => Some(From::Host),
+            _ => None,
+        },
+        Some(("client", "ip")) => Some(From::ClientIp),
+        Some((_, "")) => None,
+        Some(("header", name)) => Some(header(text, name, report)?),
+        Some(("cookie", name)) => Some(From::Cookie(name.to_owned())),
+        Some(("query", name)) => Some(From::Query(name.to_owned())),
+        Some(("path", name)) => Some(path(text, name, paths, report)?),
+        Some(_) => None,
+    };
+    match from {
+        // A header's name is spelt in one way in keys, or a change of case would begin new counters.
+        Some(From::Header(name)) => Some(Part {
+            text: format!("header.{name}"),
+            from: From::Header(name),
+        }),
+        Some(from) => Some(Part {
+            text: text.value.clone(),
+            from,
+        }),
+        None => {
+            unknown(text, report);
+            None
+        }
+    }
+}
+
+fn header(text: &Spanned<String>, name: &str, report: &mut Report<'_>) -> Option<From> {
+    let name = Spanned {
+        value: name.to_owned(),
+        at: text.at,
+    };
+    let name = header_name(&name, report)?;
+    if ADDRESS_HEADERS.contains(&name.as_str()) {
+        let message =
+            format!("clients can write whatever they like into `{name}`, and have a new counter each time");
+        let cure = "write `client.ip`, and name your proxies in `gateway.trusted_proxies`";
+        report.error(text.at, message, cure);
+    }
+    Some(From::Header(name))
+}
+
+fn path(text: &Spanned<String>, name: &str, paths: &[PathPattern], report: &mut Report<'_>) -> Option<From> {
+    let places: Vec<usize> = paths.iter().filter_map(|path| path.named(name)).collect();
+    if places.is_empty() || places.len() < paths.len() {
+        let message = format!(
+            "not every path pattern of this policy has a segment {}",
+            quoted(&format!("{{{name}}}"))
+        );
+        report.error(
+            text.at,
+            message,
+            format!("name it in each: `match: {{ path: /users/{{{name}}}/** }}`"),
+        );
+        return None;
+    }
+    Some(From::Path(places))
+}
+
+fn unknown(text: &Spanned<String>, report: &mut Report<'_>) {
+    let message = format!("{} cannot be part of a key", quoted(&text.value));
+    if text.value.starts_with("body.") {
+        report.error(
+            text.at,
+            "parts of the body are not available in this version",
+            PARTS,
+        );
+        return;
+    }
+    let (first, rest) = text.value.split_once('.').unwrap_or((&text.value, ""));
+    let known = ["client.ip", "identity", "method", "host"];
+    let cure = match nearest(&text.value, known) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => match nearest(first, ["header", "cookie", "query", "path"]) {
+            Some(kind) if rest.is_empty() => format!("say which one: `{kind}.<name>`"),
+            Some(kind) => format!("did you mean {}?", quoted(&format!("{kind}.{rest}"))),
+            None => PARTS.to_owned(),
+        },
+    };
+    report.error(text.at, message, cure);
+}
+
+impl From {
+    fn may_be_missing(&self) -> bool {
+        match self {
+            Self::ClientIp | Self::Identity | Self::Method | Self::Path(_) => false,
+            Self::Host | Self::Header(_) | Self::Cookie(_) | Self::Query(_) => true,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What each of `policies` means, and whether they fit together.
+
+use std::collections::HashMap;
+
+use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
+
+use super::{key, limit, matching};
+use crate::config::IdentitySettings;
+use crate::document::limit::LimitText;
+use crate::document::node::{Place, Spanned};
+use crate::document::policy::PolicyText;
+use crate::document::report::{Report, any_of, quoted};
+use crate::policy::{OnStoreFailure, Policy, PolicyLimit};
+use crate::set::bound::Bound;
+use crate::set::{Parts, PolicySet};
+
+/// The longest name of a policy or tier.
+const MAX_NAME_BYTES: usize = 64;
+
+/// The most tiers of a policy.
+const MAX_TIERS: usize = 64;
+
+/// What every policy in `texts` means. Those with errors are left out, the errors are in `report`.
+pub(super) fn policies(
+    texts: &[PolicyText],
+    identity: &IdentitySettings,
+    report: &mut Report<'_>,
+) -> Vec<Parts> {
+    let mut lines: HashMap<&str, usize> = HashMap::new();
+    for name in texts.iter().filter_map(|text| text.name.as_ref()) {
+        if let Some(line) = lines.insert(&name.value, name.at.line) {
+            let message = format!(
+                "the name {} is taken by the policy in line {line}",
+                quoted(&name.value)
+            );
+            report.error(
+                name.at,
+                message,
+                "give each policy a name of its own: counters are named by it",
+            );
+        }
+    }
+    if texts.is_empty() && !report.has_problems() {
+        let message = "there are no policies: nothing is limited";
+        report.warning(Place::START, message, "add `policies:` with a list of them");
+    }
+    texts
+        .iter()
+        .filter_map(|text| policy(text, identity, report))
+        .collect()
+}
+
+/// The set of `parts`, which were all of `texts` unless `report` has errors.
+pub(super) fn set(
+    parts: Vec<Parts>,
+    texts: &[PolicyText],
+    identity: &IdentitySettings,
+    hasher: &KeyHasher,
+    report: &mut Report<'_>,
+) -> PolicySet {
+    let complete = parts.len() == texts.len();
+    let set = PolicySet::new(parts, hasher, identity.ipv6_prefix);
+    if complete {
+        bound_charges(&set, texts, report);
+    }
+    set
+}
+
+fn bound_charges(set: &PolicySet, texts: &[PolicyText], report: &mut Report<'_>) {
+    match set.bound() {
+        Bound::Fits => {}
+        Bound::TooMany(policies) => {
+            let at = policies
+                .last()
+                .and_then(|last| texts.get(*last))
+                .map_or(Place::START, |text| text.at);
+            let names: Vec<&str> = policies
+                .iter()
+                .map(|policy| &*set.policies()[*policy].name)
+                .collect();
+            let shown = any_of(names.iter().take(5).copied());
+            let message = format!(
+                "one request can match {} policies at once, with more than {MAX_CHARGES} limits together: {shown}{}",
+                names.len(),
+                if names.len() > 5 { " and others" } else { "" }
+            );
+            let cure = "narrow their `match` by path, host or method, or let one policy count many clients by its `key`";
+            report.error(at, message, cure);
+        }
+        Bound::Unknown => {
+            let message = "the path patterns combine in too many ways to count the charges of a request";
+            let cure =
+                format!("use fewer `*`: a request that meets more than {MAX_CHARGES} limits is refused");
+            report.warning(Place::START, message, cure);
+        }
+    }
+}
+
+fn policy(text: &PolicyText, identity: &IdentitySettings, report: &mut Report<'_>) -> Option<Parts> {
+    let name = text
+        .name
+        .as_ref()
+        .and_then(|name| checked_name(name, "a policy", report));
+    let paths = matching::paths(&text.matching.path, report);
+    let hosts = matching::hosts(&text.matching.host, report);
+    let conditions = matching::conditions(&text.matching, report);
+    let recipe = key::recipe(text, &paths, identity, report);
+    let label = name.unwrap_or("policy");
+    let limits = limits(label, &text.limits, text.cost.as_ref(), report);
+    if text.tiers.len() > MAX_TIERS {
+        report.error(
+            text.tiers[MAX_TIERS].0.at,
+            format!("a policy has at most {MAX_TIERS} tiers"),
+            "remove some",
+        );
+    }
+    if let (Some((tier, _)), None) = (text.tiers.first(), &identity.api_key) {
+        let message = "nobody has a tier here: tiers come with API keys";
+        report.warning(
+            tier.at,
+            message,
+            "add `identity: { api_key: … }`, or remove `tiers`",
+        );
+    }
+    let mut tiers = Vec::new();
+    for (tier, texts) in &text.tiers {
+        let limits = self::limits(label, texts, text.cost.as_ref(), report);
+        if checked_name(tier, "a tier", report).is_some() {
+            tiers.push((tier.value.as_str().into(), limits));
+        }
+    }
+    if text.cost.as_ref().is_some_and(|cost| cost.value == 0) {
+        let at = text.cost.as_ref().map_or(text.at, |cost| cost.at);
+        report.warning(
+            at,
+            "a cost of 0 only looks: nothing is ever refused",
+            "write at least 1",
+        );
+    }
+    let policy = Policy {
+        name: name?.into(),
+        mode: text.mode.as_ref().map_or(Mode::default(), |mode| mode.value),
+        cost: text
+            .cost
+            .as_ref()
+            .map_or(Cost::default(), |cost| Cost::new(cost.value)),
+        on_store_failure: text
+            .on_store_failure
+            .as_ref()
+            .map_or(OnStoreFailure::default(), |said| said.value),
+        limits,
+        tiers,
+    };
+    Some(Parts {
+        policy,
+        hosts,
+        paths,
+        conditions,
+        recipe: recipe?,
+    })
+}
+
+/// The limits in `texts`, labelled after the policy `name`.
+fn limits(
+    name: &str,
+    texts: &[LimitText],
+    cost: Option<&Spanned<u64>>,
+    report: &mut Report<'_>,
+) -> Vec<PolicyLimit> {
+    let mut limits = Vec::new();
+    for (text, number) in texts.iter().zip(1..) {
+        let Some(limit) = limit::limit(text, report) else {
+            continue;
+        };
+        if let Some(cost) = cost
+            && cost.value > limit.capacity()
+        {
+            let message = format!(
+                "a cost of {} is more than this limit ever holds: {}",
+                cost.value,
+                limit.capacity()
+            );
+            report.error(
+                text.at,
+                message,
+                "raise `burst` (or `quota`) to the cost, or lower the cost",
+            );
+        }
+        let label = if texts.len() == 1 {
+            name.to_owned()
+        } else {
+            format!("{name}/{number}")
+        };
+        limits.push(PolicyLimit::new(&label, limit));
+    }
+    limits
+}
+
+/// `name`, if it can stand in headers, logs and metrics as it is.
+fn checked_name<'n>(name: &'n Spanned<String>, what: &str, report: &mut Report<'_>) -> Option<&'n str> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if name.value.len() <= MAX_NAME_BYTES && name.value.bytes().all(allowed) {
+        return Some(&name.value);
+    }
+    let message = format!("{} cannot be the name of {what}", quoted(&name.value));
+    let cure = format!("write letters, digits, `_`, `-` and `.`, at most {MAX_NAME_BYTES}");
+    report.error(name.at, message, cure);
+    None
+}
