@@ -1,5 +1,8 @@
 //! The native process of Tidegate: the gateway and what it needs to run.
 
+pub mod clock;
 pub mod demo;
+pub mod gateway;
 pub mod logs;
+pub mod pipeline;
 pub mod signals;

@@ -1,0 +1,163 @@
+//! The gateway: a streaming reverse proxy that asks the pipeline about every request.
+//!
+//! Each worker is one thread with its own listener (`SO_REUSEPORT`), its own connections and its own pool to the upstream, so
+//! that a request never changes threads and shares nothing but the store.
+
+mod body;
+mod client;
+mod connection;
+mod deadline;
+mod door;
+mod fault;
+mod fields;
+mod forward;
+mod framing;
+mod pool;
+mod settings;
+mod upgrade;
+mod worker;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::sync::{oneshot, watch};
+
+pub use settings::{Bounds, Settings, Timeouts, Upstream, UpstreamError};
+
+use crate::pipeline::Pipeline;
+
+/// A gateway that listens, and serves once it is run.
+#[derive(Debug)]
+pub struct Gateway {
+    settings: Arc<Settings>,
+    pipeline: Arc<Pipeline>,
+    local_addrs: Vec<SocketAddr>,
+    /// For each worker, one listener per address.
+    listeners: Vec<Vec<TcpListener>>,
+}
+
+/// How a gateway ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// Client connections that were cut because the time to drain was over.
+    pub cut: usize,
+}
+
+impl Gateway {
+    /// Listens as `settings` say. Connections wait until [`Gateway::run`].
+    ///
+    /// # Errors
+    /// An address that cannot be listened on, for instance because another process does.
+    pub fn bind(settings: Settings, pipeline: Pipeline) -> io::Result<Self> {
+        let workers = settings.workers.get();
+        let mut listeners: Vec<Vec<TcpListener>> = (0..workers).map(|_| Vec::new()).collect();
+        let mut local_addrs = Vec::new();
+        for &address in &settings.listen {
+            refuse_shared(address)?;
+            let mut bound = address;
+            for worker in &mut listeners {
+                let listener = listen(bound)?;
+                bound = listener.local_addr()?;
+                worker.push(listener);
+            }
+            local_addrs.push(bound);
+        }
+        Ok(Self {
+            settings: Arc::new(settings),
+            pipeline: Arc::new(pipeline),
+            local_addrs,
+            listeners,
+        })
+    }
+
+    /// The addresses listened on, in the order of the settings.
+    pub fn local_addrs(&self) -> &[SocketAddr] {
+        &self.local_addrs
+    }
+
+    /// Serves until `stop` is ready, then takes no more connections, lets requests in flight finish and closes. What takes longer
+    /// than [`Timeouts::drain`] is cut, upgraded connections among it. Dropping the future stops in the same way.
+    ///
+    /// # Errors
+    /// A worker that could not start or did not last.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> io::Result<Drained> {
+        let (asked, stopped) = watch::channel(false);
+        let mut workers = Vec::new();
+        for (index, listeners) in self.listeners.into_iter().enumerate() {
+            workers.push(start(
+                index,
+                self.settings.clone(),
+                self.pipeline.clone(),
+                listeners,
+                stopped.clone(),
+            )?);
+        }
+        let mut all = std::pin::pin!(join(workers));
+        tokio::select! {
+            // Workers end by themselves only when something is wrong.
+            ended = &mut all => return ended,
+            () = stop => {}
+        }
+        asked.send_replace(true);
+        all.await
+    }
+}
+
+type Running = oneshot::Receiver<io::Result<usize>>;
+
+fn start(
+    index: usize,
+    settings: Arc<Settings>,
+    pipeline: Arc<Pipeline>,
+    listeners: Vec<TcpListener>,
+    stop: watch::Receiver<bool>,
+) -> io::Result<Running> {
+    let (told, running) = oneshot::channel();
+    std::thread::Builder::new()
+        .name(format!("gateway-{index}"))
+        .spawn(move || {
+            // Nobody may be listening any more; then nobody needs to know.
+            let _ = told.send(worker::run(settings, pipeline, listeners, stop));
+        })?;
+    Ok(running)
+}
+
+async fn join(workers: Vec<Running>) -> io::Result<Drained> {
+    let mut cut = 0;
+    for worker in workers {
+        cut += worker
+            .await
+            .map_err(|_| io::Error::other("a worker of the gateway panicked"))??;
+    }
+    Ok(Drained { cut })
+}
+
+/// An error if anybody listens on `address` already. `SO_REUSEPORT` alone would let two gateways of one user share a port
+/// without a word.
+fn refuse_shared(address: SocketAddr) -> io::Result<()> {
+    if address.port() == 0 {
+        return Ok(());
+    }
+    let socket = socket(address)?;
+    socket.bind(&address.into())
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = socket(address)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Connections that the kernel keeps for a worker before it takes them; the kernel caps it at `net.core.somaxconn`.
+const BACKLOG: i32 = 4096;
+
+fn socket(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    Ok(socket)
+}

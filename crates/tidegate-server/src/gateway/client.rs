@@ -1,0 +1,211 @@
+//! One client connection: what it is doing, how long it may, and its bytes.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::deadline::{Deadline, Deadlines};
+use super::settings::Timeouts;
+use super::upgrade::Tunnel;
+
+/// What the tasks and bodies of one client connection share.
+pub(crate) struct Client {
+    /// Passes when the connection's present phase has taken too long.
+    pub(crate) deadline: Deadline,
+    timeouts: Timeouts,
+    phase: Cell<Phase>,
+    requests: Cell<usize>,
+    write_blocked: Cell<bool>,
+    /// The response broke off in a way that the client can only see as a reset.
+    pub(crate) reset: Cell<bool>,
+    /// What to join the connection to once its 101 is out.
+    pub(crate) tunnel: RefCell<Option<Tunnel>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Between requests.
+    Idle,
+    /// Part of a request's head is here, or the connection is new.
+    Head,
+    /// Requests are being answered.
+    Busy,
+}
+
+impl Client {
+    /// A connection that was just accepted and owes the head of its first request.
+    pub(crate) fn new(deadlines: &Rc<Deadlines>, timeouts: Timeouts) -> Rc<Self> {
+        let deadline = deadlines.deadline();
+        deadline.set(timeouts.header);
+        Rc::new(Self {
+            deadline,
+            timeouts,
+            phase: Cell::new(Phase::Head),
+            requests: Cell::new(0),
+            write_blocked: Cell::new(false),
+            reset: Cell::new(false),
+            tunnel: RefCell::default(),
+        })
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.get()
+    }
+
+    /// A request's head is complete. It is in flight until the guard is dropped.
+    pub(crate) fn begin(self: &Rc<Self>) -> InFlight {
+        self.requests.set(self.requests.get() + 1);
+        self.enter(Phase::Busy);
+        InFlight(self.clone())
+    }
+
+    /// The connection serves HTTP/2, where reading is no sign of a request.
+    pub(crate) fn settle(&self) {
+        self.enter(Phase::Idle);
+    }
+
+    fn read(&self) {
+        if self.phase.get() == Phase::Idle {
+            self.enter(Phase::Head);
+        }
+    }
+
+    fn wrote(&self) {
+        if self.write_blocked.replace(false) {
+            self.enter(self.phase.get());
+        }
+    }
+
+    fn blocked(&self) {
+        if !self.write_blocked.replace(true) {
+            self.deadline.set(self.timeouts.body);
+        }
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        match phase {
+            Phase::Idle => self.deadline.set(self.timeouts.keep_alive),
+            Phase::Head => self.deadline.set(self.timeouts.header),
+            Phase::Busy => self.deadline.clear(),
+        }
+    }
+}
+
+/// A request in flight on a client connection.
+pub(crate) struct InFlight(Rc<Client>);
+
+impl InFlight {
+    /// The connection.
+    pub(crate) fn client(&self) -> &Client {
+        &self.0
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let left = self.0.requests.get().saturating_sub(1);
+        self.0.requests.set(left);
+        if left == 0 {
+            self.0.enter(Phase::Idle);
+        }
+    }
+}
+
+/// Which protocol's reads are watched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// The bytes of a client connection, with those in front that were read to learn its protocol.
+pub(crate) struct ClientIo {
+    stream: TokioIo<TcpStream>,
+    early: Bytes,
+    protocol: Protocol,
+    client: Rc<Client>,
+}
+
+impl ClientIo {
+    pub(crate) fn new(stream: TcpStream, early: Bytes, protocol: Protocol, client: Rc<Client>) -> Self {
+        Self {
+            stream: TokioIo::new(stream),
+            early,
+            protocol,
+            client,
+        }
+    }
+
+    /// The socket. Bytes that were read early have been handed on by then.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream.into_inner()
+    }
+
+    fn watched(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &outcome {
+            Poll::Ready(_) => self.client.wrote(),
+            Poll::Pending => self.client.blocked(),
+        }
+        outcome
+    }
+}
+
+impl Read for ClientIo {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.early.is_empty() {
+            let taken = self.early.len().min(buffer.remaining());
+            buffer.put_slice(&self.early[..taken]);
+            self.early.advance(taken);
+            return Poll::Ready(Ok(()));
+        }
+        let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if outcome.is_ready() && self.protocol == Protocol::Http1 {
+            self.client.read();
+        }
+        outcome
+    }
+}
+
+impl Write for ClientIo {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.watched(outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.watched(outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.client.reset.get() {
+            // An orderly end would make a broken response look whole.
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

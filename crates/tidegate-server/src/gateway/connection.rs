@@ -1,0 +1,182 @@
+//! One client connection, from its first byte to its last.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderValue;
+use hyper::service::service_fn;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::client::{Client, ClientIo, Phase, Protocol};
+use super::door::Door;
+use super::fields::Origin;
+use super::worker::Worker;
+
+/// How an HTTP/2 client begins (RFC 9113 section 3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// The most a closing client is listened to, so that it reads the last response before a reset.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_BYTES: usize = 256 * 1024;
+
+/// Serves `stream` until either side is done with it.
+pub(crate) async fn serve(worker: Rc<Worker>, mut stream: TcpStream, peer: IpAddr) {
+    let client = Client::new(&worker.deadlines, worker.settings.timeouts);
+    let Some((protocol, early)) = sniff(&mut stream, &client).await else {
+        return;
+    };
+    let Ok(address) = HeaderValue::try_from(peer.to_string()) else {
+        return;
+    };
+    let door = Rc::new(Door {
+        peer,
+        origin: Origin {
+            peer: address,
+            trusted: false,
+            scheme: "http",
+        },
+        client: client.clone(),
+        worker,
+    });
+    let io = ClientIo::new(stream, early, protocol, client);
+    match protocol {
+        Protocol::Http1 => serve_http1(door, io).await,
+        Protocol::Http2 => serve_http2(door, io).await,
+    }
+}
+
+/// Reads until the protocol is clear. None: the client left, or said too little for too long.
+async fn sniff(stream: &mut TcpStream, client: &Client) -> Option<(Protocol, Bytes)> {
+    let mut early = BytesMut::with_capacity(2 * 1024);
+    loop {
+        let mut read = pin!(stream.read_buf(&mut early));
+        let count = poll_fn(|cx| match read.as_mut().poll(cx) {
+            Poll::Ready(outcome) => Poll::Ready(outcome.unwrap_or(0)),
+            Poll::Pending => client.deadline.poll(cx).map(|()| 0),
+        })
+        .await;
+        if count == 0 {
+            return None;
+        }
+        if early.starts_with(PREFACE) {
+            return Some((Protocol::Http2, early.freeze()));
+        }
+        if !PREFACE.starts_with(&early) {
+            return Some((Protocol::Http1, early.freeze()));
+        }
+    }
+}
+
+/// Why a connection's protocol ended.
+enum End {
+    /// Both sides are done, or one broke off.
+    Done,
+    /// It took too long over something.
+    Overdue,
+}
+
+async fn serve_http1(door: Rc<Door>, io: ClientIo) {
+    let Door { worker, client, .. } = &*door;
+    let service = service_fn(|request| {
+        let door = door.clone();
+        async move { Ok::<_, Infallible>(door.answer(request).await) }
+    });
+    let mut connection = worker.http1.serve_connection(io, service);
+    let mut stopping = false;
+    let end = poll_fn(|cx| {
+        if worker.stopping() && !stopping {
+            stopping = true;
+            Pin::new(&mut connection).graceful_shutdown();
+        }
+        if Pin::new(&mut connection).poll(cx).is_ready() {
+            return Poll::Ready(End::Done);
+        }
+        client.deadline.poll(cx).map(|()| End::Overdue)
+    })
+    .await;
+    let parts = connection.into_parts();
+    let stream = parts.io.into_stream();
+    let tunnel = client.tunnel.take();
+    if let Some(tunnel) = tunnel {
+        let idle = worker.settings.timeouts.tunnel;
+        return tunnel
+            .run(stream, parts.read_buf, client.deadline.clone(), idle)
+            .await;
+    }
+    match end {
+        End::Done => close(stream, client).await,
+        End::Overdue if client.phase() == Phase::Head => {
+            // Best effort: a client that is too slow with its head may not read either.
+            let _ = stream
+                .try_write(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+            close(stream, client).await;
+        }
+        End::Overdue => {}
+    }
+}
+
+async fn serve_http2(door: Rc<Door>, io: ClientIo) {
+    let Door { worker, client, .. } = &*door;
+    client.settle();
+    let service = service_fn(|request| {
+        let door = door.clone();
+        async move { Ok::<_, Infallible>(door.answer(request).await) }
+    });
+    let mut connection = pin!(worker.http2.serve_connection(io, service));
+    let mut leaving = false;
+    poll_fn(|cx| {
+        if worker.stopping() && !leaving {
+            leaving = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        if connection.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        if client.deadline.poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        if leaving {
+            return Poll::Ready(());
+        }
+        // An idle client is told, and then has a moment to agree.
+        leaving = true;
+        connection.as_mut().graceful_shutdown();
+        client.deadline.set(LINGER);
+        connection.as_mut().poll(cx).map(drop)
+    })
+    .await;
+}
+
+/// Closes so that the last response arrives: a socket closed with unread bytes is reset, and a reset overtakes what was sent.
+async fn close(mut stream: TcpStream, client: &Client) {
+    if client.reset.get() {
+        let _ = stream.set_zero_linger();
+        return;
+    }
+    if stream.shutdown().await.is_err() {
+        return;
+    }
+    client.deadline.set(LINGER);
+    let mut left = LINGER_BYTES;
+    let mut scrap = BytesMut::with_capacity(4 * 1024);
+    while left > 0 {
+        scrap.clear();
+        let mut read = pin!(stream.read_buf(&mut scrap));
+        let count = poll_fn(|cx| match read.as_mut().poll(cx) {
+            Poll::Ready(outcome) => Poll::Ready(outcome.unwrap_or(0)),
+            Poll::Pending => client.deadline.poll(cx).map(|()| 0),
+        })
+        .await;
+        if count == 0 {
+            return;
+        }
+        left = left.saturating_sub(count);
+    }
+}

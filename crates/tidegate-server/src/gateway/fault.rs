@@ -1,0 +1,173 @@
+//! Everything that goes wrong on the way, and the one function that makes a response of it.
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_TYPE};
+use http::{HeaderValue, Response, StatusCode};
+
+use super::body::ResponseBody;
+
+/// Why a request got no response of the origin's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// `CONNECT`.
+    Connect,
+    /// A target that is neither a path, nor an `http` URL, nor `*` with `OPTIONS`.
+    Target,
+    /// The target is longer than the bound.
+    TargetTooLong,
+    /// `Host` is missing, doubled, malformed, or not what the target says.
+    Host,
+    /// More header fields than the bound.
+    TooManyFields,
+    /// `Transfer-Encoding` twice, or beside `Content-Length`.
+    Framing,
+    /// A transfer coding other than `chunked`.
+    Coding,
+    /// `Expect` with something other than `100-continue`.
+    Expectation,
+    /// The request's body broke off or was malformed.
+    RequestBody,
+    /// The request's body stopped coming.
+    RequestBodyTimeout,
+    /// No connection to the upstream.
+    Unreachable,
+    /// No connection to the upstream in time.
+    ConnectTimeout,
+    /// The upstream's connections are all taken.
+    Busy,
+    /// The upstream closed the connection before its response began.
+    Closed,
+    /// The upstream's response is malformed.
+    BadResponse,
+    /// No head of a response in time.
+    ResponseTimeout,
+}
+
+/// Whether the connection can carry another request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    Keep,
+    Close,
+}
+
+impl Fault {
+    /// The response: a problem document (RFC 9457) whose `error` names the reason.
+    pub(crate) fn response(self) -> Response<ResponseBody> {
+        let (status, error, detail, after) = self.told();
+        let title = status.canonical_reason().unwrap_or_default();
+        let code = status.as_u16();
+        let text = format!(
+            r#"{{"type":"about:blank","title":"{title}","status":{code},"detail":"{detail}","error":"{error}","message":"{detail}"}}"#
+        );
+        let mut response = Response::new(ResponseBody::whole(Bytes::from(text)));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if after == After::Close {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    fn told(self) -> (StatusCode, &'static str, &'static str, After) {
+        use After::{Close, Keep};
+        match self {
+            Self::Connect => (
+                StatusCode::NOT_IMPLEMENTED,
+                "connect_refused",
+                "This gateway opens no tunnels to elsewhere.",
+                Close,
+            ),
+            Self::Target => (
+                StatusCode::BAD_REQUEST,
+                "bad_target",
+                "The request target is not understood.",
+                Close,
+            ),
+            Self::TargetTooLong => (
+                StatusCode::URI_TOO_LONG,
+                "target_too_long",
+                "The request target is longer than this gateway takes.",
+                Close,
+            ),
+            Self::Host => (
+                StatusCode::BAD_REQUEST,
+                "bad_host",
+                "A request names its host once, and the same everywhere.",
+                Close,
+            ),
+            Self::TooManyFields => (
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "too_many_fields",
+                "The request has more header fields than this gateway takes.",
+                Close,
+            ),
+            Self::Framing => (
+                StatusCode::BAD_REQUEST,
+                "bad_framing",
+                "The length of the request body is said in two ways.",
+                Close,
+            ),
+            Self::Coding => (
+                StatusCode::NOT_IMPLEMENTED,
+                "unknown_transfer_coding",
+                "The only transfer coding understood is chunked.",
+                Close,
+            ),
+            Self::Expectation => (
+                StatusCode::EXPECTATION_FAILED,
+                "unknown_expectation",
+                "The only expectation understood is 100-continue.",
+                Close,
+            ),
+            Self::RequestBody => (
+                StatusCode::BAD_REQUEST,
+                "request_body_broken",
+                "The request body is malformed or incomplete.",
+                Close,
+            ),
+            Self::RequestBodyTimeout => (
+                StatusCode::REQUEST_TIMEOUT,
+                "request_body_timeout",
+                "The request body stopped coming.",
+                Close,
+            ),
+            Self::Unreachable => (
+                StatusCode::BAD_GATEWAY,
+                "upstream_unreachable",
+                "The upstream takes no connection.",
+                Keep,
+            ),
+            Self::ConnectTimeout => (
+                StatusCode::GATEWAY_TIMEOUT,
+                "upstream_connect_timeout",
+                "The upstream took no connection in time.",
+                Keep,
+            ),
+            Self::Busy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "upstream_busy",
+                "All connections to the upstream are taken.",
+                Keep,
+            ),
+            Self::Closed => (
+                StatusCode::BAD_GATEWAY,
+                "upstream_closed",
+                "The upstream closed the connection without a response.",
+                Keep,
+            ),
+            Self::BadResponse => (
+                StatusCode::BAD_GATEWAY,
+                "upstream_bad_response",
+                "The upstream's response is malformed.",
+                Keep,
+            ),
+            Self::ResponseTimeout => (
+                StatusCode::GATEWAY_TIMEOUT,
+                "upstream_response_timeout",
+                "The upstream did not respond in time.",
+                Keep,
+            ),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Connections to the upstream, one pool per worker.
+//!
+//! A connection has no task of its own: whoever uses it drives it, and dropping it closes it. That saves two wake-ups and a channel
+//! hop per request over hyper-util's client, and a client that leaves takes its upstream request with it at once.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::body::RequestBody;
+use super::deadline::Deadlines;
+use super::fault::Fault;
+use super::settings::Settings;
+
+/// A worker's connections to the upstream.
+pub(crate) struct Pool {
+    settings: Arc<Settings>,
+    deadlines: Rc<Deadlines>,
+    resting: RefCell<Vec<Resting>>,
+    open: Rc<Cell<usize>>,
+    most: usize,
+}
+
+struct Resting {
+    link: Box<Link>,
+    since: u64,
+}
+
+/// A connection that was taken from the pool, and how it was found.
+pub(crate) enum Taken {
+    /// Made for this request, or used a moment ago.
+    Fresh(Box<Link>),
+    /// It rested for long enough that the upstream may be closing it just now.
+    Rested(Box<Link>),
+}
+
+/// Connections that rested no longer than this are taken for alive.
+const BRIEF: Duration = Duration::from_millis(250);
+
+/// The longest head of a response.
+const RESPONSE_HEADER_BYTES: usize = 64 * 1024;
+
+impl Pool {
+    pub(crate) fn new(settings: Arc<Settings>, deadlines: Rc<Deadlines>) -> Rc<Self> {
+        let most = settings
+            .bounds
+            .upstream_connections
+            .div_ceil(settings.workers.get());
+        Rc::new(Self {
+            settings,
+            deadlines,
+            resting: RefCell::default(),
+            open: Rc::default(),
+            most,
+        })
+    }
+
+    /// A connection that rests, or else a new one.
+    pub(crate) async fn take(&self) -> Result<Taken, Fault> {
+        loop {
+            let Some(Resting { mut link, since }) = self.resting.borrow_mut().pop() else {
+                return self.connect().await.map(Taken::Fresh);
+            };
+            if !link.is_alive() {
+                continue;
+            }
+            let rested = self.deadlines.now().saturating_sub(since) > self.deadlines.ticks(BRIEF);
+            return Ok(if rested {
+                Taken::Rested(link)
+            } else {
+                Taken::Fresh(link)
+            });
+        }
+    }
+
+    /// A new connection.
+    pub(crate) async fn connect(&self) -> Result<Box<Link>, Fault> {
+        if self.open.get() >= self.most {
+            return Err(Fault::Busy);
+        }
+        let place = Place::taken(&self.open);
+        let connect = connect(&self.settings);
+        let stream = tokio::time::timeout(self.settings.timeouts.connect, connect)
+            .await
+            .map_err(|_| Fault::ConnectTimeout)?
+            .map_err(|_| Fault::Unreachable)?;
+        let (sender, driver) = Builder::new()
+            .max_header_size(RESPONSE_HEADER_BYTES)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|_| Fault::Unreachable)?;
+        Ok(Box::new(Link {
+            sender,
+            driver,
+            ended: false,
+            _place: place,
+        }))
+    }
+
+    /// Takes back a connection whose last response is through.
+    pub(crate) fn rest(&self, mut link: Box<Link>) {
+        if !link.is_alive() || self.resting.borrow().len() >= self.settings.bounds.upstream_idle {
+            return;
+        }
+        let since = self.deadlines.now();
+        self.resting.borrow_mut().push(Resting { link, since });
+    }
+
+    /// Closes what has rested for too long.
+    pub(crate) fn expire(&self) {
+        let longest = self.deadlines.ticks(self.settings.timeouts.upstream_idle);
+        let now = self.deadlines.now();
+        // The last one in is the first one out, so the oldest are in front.
+        let mut resting = self.resting.borrow_mut();
+        let old = resting.partition_point(|resting| now.saturating_sub(resting.since) > longest);
+        resting.drain(..old);
+    }
+
+    /// Closes everything that rests.
+    pub(crate) fn clear(&self) {
+        self.resting.borrow_mut().clear();
+    }
+}
+
+async fn connect(settings: &Settings) -> io::Result<TcpStream> {
+    let (host, port) = settings.upstream.address();
+    let stream = match host.parse::<IpAddr>() {
+        Ok(address) => TcpStream::connect(SocketAddr::new(address, port)).await?,
+        Err(_) => TcpStream::connect((host, port)).await?,
+    };
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// One of the places for open connections.
+struct Place(Rc<Cell<usize>>);
+
+impl Place {
+    fn taken(open: &Rc<Cell<usize>>) -> Self {
+        open.set(open.get() + 1);
+        Self(open.clone())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+/// A connection to the upstream, driven by its user.
+pub(crate) struct Link {
+    pub(super) sender: SendRequest<RequestBody>,
+    driver: Connection<TokioIo<TcpStream>, RequestBody>,
+    ended: bool,
+    _place: Place,
+}
+
+impl Link {
+    /// Moves bytes. Ready when the connection carries no more HTTP.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.ended {
+            self.ended = self.driver.poll_without_shutdown(cx).is_ready();
+        }
+        if self.ended {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Whether it can carry a request, as far as is known without asking the kernel.
+    fn is_alive(&mut self) -> bool {
+        // Whoever takes it next polls it with a waker of theirs.
+        let mut cx = Context::from_waker(Waker::noop());
+        self.poll(&mut cx).is_pending() && self.sender.is_ready()
+    }
+
+    /// The socket, after a switch of protocols, and the first bytes of the new one.
+    pub(crate) fn into_stream(self) -> (TcpStream, Bytes) {
+        let parts = self.driver.into_parts();
+        (parts.io.into_inner(), parts.read_buf)
+    }
+}

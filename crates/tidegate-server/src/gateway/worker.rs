@@ -1,0 +1,208 @@
+//! One thread of the gateway: its runtime, its listeners, its connections, its pool.
+
+use std::cell::Cell;
+use std::io;
+use std::net::TcpListener as StdListener;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::{http1, http2};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::watch;
+use tokio::task::spawn_local;
+
+use super::connection;
+use super::deadline::Deadlines;
+use super::pool::Pool;
+use super::settings::Settings;
+use crate::pipeline::Pipeline;
+
+/// What everything on one thread shares.
+pub(crate) struct Worker {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) deadlines: Rc<Deadlines>,
+    pub(crate) pool: Rc<Pool>,
+    pub(crate) http1: http1::Builder,
+    pub(crate) http2: http2::Builder<LocalExecutor>,
+    stopping: Cell<bool>,
+    connections: Cell<usize>,
+    changed: tokio::sync::Notify,
+}
+
+/// Runs a worker on this thread until a stop was asked for and the last connection has ended or was cut. Returns how many were
+/// cut.
+pub(crate) fn run(
+    settings: Arc<Settings>,
+    pipeline: Arc<Pipeline>,
+    listeners: Vec<StdListener>,
+    stop: watch::Receiver<bool>,
+) -> io::Result<usize> {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())?;
+    runtime.block_on(async {
+        let worker = Rc::new(Worker::new(settings, pipeline));
+        worker.serve(listeners, stop).await
+    })
+}
+
+impl Worker {
+    fn new(settings: Arc<Settings>, pipeline: Arc<Pipeline>) -> Self {
+        let deadlines = Deadlines::new(Deadlines::tick_for(settings.timeouts.shortest()));
+        Self {
+            pool: Pool::new(settings.clone(), deadlines.clone()),
+            http1: http1_builder(&settings),
+            http2: http2_builder(&settings),
+            settings,
+            pipeline,
+            deadlines,
+            stopping: Cell::new(false),
+            connections: Cell::new(0),
+            changed: tokio::sync::Notify::new(),
+        }
+    }
+
+    /// Whether connections should end as soon as they owe nothing.
+    pub(crate) fn stopping(&self) -> bool {
+        self.stopping.get()
+    }
+
+    async fn serve(
+        self: &Rc<Self>,
+        listeners: Vec<StdListener>,
+        mut stop: watch::Receiver<bool>,
+    ) -> io::Result<usize> {
+        let mut accepting = tokio::task::JoinSet::new();
+        for listener in listeners {
+            let listener = TcpListener::from_std(listener)?;
+            accepting.spawn_local(self.clone().accept(listener));
+        }
+        let ticking = spawn_local(self.clone().tick());
+        // An error means that whoever could ask for a stop is gone, which asks for one.
+        let _ = stop.wait_for(|asked| *asked).await;
+        accepting.shutdown().await;
+        let cut = self.drain().await;
+        ticking.abort();
+        Ok(cut)
+    }
+
+    /// Lets requests in flight finish, for as long as the settings say.
+    async fn drain(&self) -> usize {
+        self.stopping.set(true);
+        self.deadlines.wake_all();
+        self.pool.clear();
+        let empty = async {
+            while self.connections.get() > 0 {
+                self.changed.notified().await;
+            }
+        };
+        let _ = tokio::time::timeout(self.settings.timeouts.drain, empty).await;
+        self.connections.get()
+    }
+
+    async fn tick(self: Rc<Self>) {
+        let mut interval = tokio::time::interval(self.deadlines.tick());
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Burst);
+        loop {
+            interval.tick().await;
+            self.deadlines.advance();
+            self.pool.expire();
+        }
+    }
+
+    async fn accept(self: Rc<Self>, listener: TcpListener) {
+        let most = self
+            .settings
+            .bounds
+            .connections
+            .div_ceil(self.settings.workers.get());
+        loop {
+            while self.connections.get() >= most {
+                self.changed.notified().await;
+            }
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    // A socket that refuses this is broken; its first read says so.
+                    let _ = stream.set_nodelay(true);
+                    let open = Open::counted(&self);
+                    let worker = self.clone();
+                    spawn_local(async move {
+                        connection::serve(worker, stream, peer.ip().to_canonical()).await;
+                        drop(open);
+                    });
+                }
+                Err(error) if is_of_one_connection(&error) => {}
+                // Out of file descriptors or memory: both come back when connections end.
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+}
+
+/// How long accepting rests when the system is out of something.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
+    )
+}
+
+/// A connection that counts.
+struct Open(Rc<Worker>);
+
+impl Open {
+    fn counted(worker: &Rc<Worker>) -> Self {
+        worker.connections.set(worker.connections.get() + 1);
+        Self(worker.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.connections.set(self.0.connections.get().saturating_sub(1));
+        self.0.changed.notify_waiters();
+    }
+}
+
+fn http1_builder(settings: &Settings) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    // Waits are measured by the worker's deadlines; a header count is not set here because hyper then allocates per request.
+    builder
+        .max_header_size(settings.bounds.header_bytes)
+        .max_buf_size(settings.bounds.header_bytes.max(64 * 1024))
+        .header_read_timeout(None);
+    builder
+}
+
+fn http2_builder(settings: &Settings) -> http2::Builder<LocalExecutor> {
+    let mut builder = http2::Builder::new(LocalExecutor);
+    let header_bytes = u32::try_from(settings.bounds.header_bytes).unwrap_or(u32::MAX);
+    builder
+        .max_concurrent_streams(settings.bounds.streams)
+        .max_header_list_size(header_bytes)
+        .initial_stream_window_size(H2_STREAM_WINDOW)
+        .initial_connection_window_size(H2_CONNECTION_WINDOW)
+        .max_send_buf_size(H2_SEND_BUFFER);
+    builder
+}
+
+/// What one stream, and all streams of a connection, may have sent without being read.
+const H2_STREAM_WINDOW: u32 = 256 * 1024;
+const H2_CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// What one stream may hold back when its client does not read.
+const H2_SEND_BUFFER: usize = 64 * 1024;
+
+/// Runs the streams of HTTP/2 connections on the worker's own thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalExecutor;
+
+impl<F: Future<Output = ()> + 'static> hyper::rt::Executor<F> for LocalExecutor {
+    fn execute(&self, future: F) {
+        spawn_local(future);
+    }
+}

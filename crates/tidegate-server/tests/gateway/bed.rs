@@ -1,0 +1,257 @@
+//! A gateway between a client and an origin that both speak bytes.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroUsize;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tidegate_server::gateway::{Drained, Gateway, Settings, Upstream};
+use tidegate_server::pipeline::Pipeline;
+use tokio::sync::oneshot;
+
+/// After this long a test has failed; nothing waits for it when all is well.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running gateway and the origin behind it.
+pub struct Bed {
+    pub address: SocketAddr,
+    pub origin: Origin,
+    stop: Option<oneshot::Sender<()>>,
+    running: Option<JoinHandle<Drained>>,
+}
+
+impl Bed {
+    pub fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::around(Pipeline::open(), change)
+    }
+
+    pub fn around(pipeline: Pipeline, change: impl FnOnce(&mut Settings)) -> Self {
+        let origin = Origin::new();
+        let upstream = Upstream::parse(&format!("http://{}", origin.address())).unwrap();
+        let mut settings = Settings::new("127.0.0.1:0".parse().unwrap(), upstream);
+        settings.workers = NonZeroUsize::MIN;
+        change(&mut settings);
+        let gateway = Gateway::bind(settings, pipeline).unwrap();
+        let address = gateway.local_addrs()[0];
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime
+                .block_on(gateway.run(async { drop(stopped.await) }))
+                .unwrap()
+        });
+        Self {
+            address,
+            origin,
+            stop: Some(stop),
+            running: Some(running),
+        }
+    }
+
+    pub fn client(&self) -> Wire {
+        Wire::new(TcpStream::connect(self.address).unwrap())
+    }
+
+    /// Sends `request` over a connection of its own, lets the origin answer `response` and close, and returns what each side saw.
+    pub fn pass(&self, request: &str, response: &str) -> Passed {
+        let mut client = self.client();
+        client.send(request);
+        let mut origin = self.origin.accept();
+        let seen_by_origin = origin.head();
+        origin.send(response);
+        origin.finish();
+        let seen_by_client = client.rest();
+        Passed {
+            seen_by_origin,
+            seen_by_client,
+        }
+    }
+
+    /// What the gateway answers without asking the origin.
+    pub fn answer(&self, request: &str) -> String {
+        let mut client = self.client();
+        client.send(request);
+        client.head()
+    }
+
+    pub fn ask_to_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    pub fn stopped(mut self) -> Drained {
+        self.ask_to_stop();
+        self.running.take().unwrap().join().unwrap()
+    }
+}
+
+pub struct Passed {
+    pub seen_by_origin: String,
+    pub seen_by_client: String,
+}
+
+/// An origin that does what its test says.
+pub struct Origin(TcpListener);
+
+impl Origin {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = socket2::SockRef::from(&listener);
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self(listener)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.0.local_addr().unwrap()
+    }
+
+    pub fn accept(&self) -> Wire {
+        Wire::new(self.0.accept().expect("the gateway connects to the origin").0)
+    }
+
+    /// Whether somebody is waiting to be accepted.
+    pub fn was_asked(&self) -> bool {
+        self.0.set_nonblocking(true).unwrap();
+        let asked = self.0.accept().is_ok();
+        self.0.set_nonblocking(false).unwrap();
+        asked
+    }
+}
+
+/// A connection, as bytes.
+pub struct Wire {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl Wire {
+    pub fn new(stream: TcpStream) -> Self {
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self {
+            stream,
+            unread: Vec::new(),
+        }
+    }
+
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream.write_all(bytes.as_ref()).unwrap();
+    }
+
+    /// Sends until the other side takes no more for a moment, and returns how much that was.
+    pub fn send_until_blocked(&mut self, most: usize) -> usize {
+        self.stream
+            .set_write_timeout(Some(Duration::from_millis(200)))
+            .unwrap();
+        let chunk = vec![b'x'; 64 * 1024];
+        let mut sent = 0;
+        while sent < most {
+            match self.stream.write(&chunk) {
+                Ok(count) => sent += count,
+                Err(_) => break,
+            }
+        }
+        self.stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        sent
+    }
+
+    /// Reads a head, up to and with its empty line.
+    pub fn head(&mut self) -> String {
+        self.until(b"\r\n\r\n")
+    }
+
+    /// Reads up to and with `mark`.
+    pub fn until(&mut self, mark: &[u8]) -> String {
+        loop {
+            let found = self.unread.windows(mark.len()).position(|bytes| bytes == mark);
+            if let Some(at) = found {
+                let rest = self.unread.split_off(at + mark.len());
+                return text(std::mem::replace(&mut self.unread, rest));
+            }
+            let count = self.fill().unwrap();
+            assert!(
+                count > 0,
+                "the connection ended after {:?}",
+                text(self.unread.clone())
+            );
+        }
+    }
+
+    /// Reads exactly `count` bytes.
+    pub fn take(&mut self, count: usize) -> String {
+        while self.unread.len() < count {
+            assert!(self.fill().unwrap() > 0, "the connection ended too early");
+        }
+        let rest = self.unread.split_off(count);
+        text(std::mem::replace(&mut self.unread, rest))
+    }
+
+    /// Reads to the end of the connection.
+    pub fn rest(&mut self) -> String {
+        self.try_rest().unwrap()
+    }
+
+    /// Reads to the end of the connection, or to what broke it.
+    pub fn try_rest(&mut self) -> io::Result<String> {
+        while self.fill()? > 0 {}
+        Ok(text(std::mem::take(&mut self.unread)))
+    }
+
+    /// Waits until the other side is gone, in whichever way.
+    pub fn gone(&mut self) {
+        loop {
+            match self.fill() {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return,
+                Err(error) => panic!("the connection is still open: {error}"),
+            }
+        }
+    }
+
+    /// Says that nothing more will be sent.
+    pub fn finish(&mut self) {
+        self.stream.shutdown(Shutdown::Write).unwrap();
+    }
+
+    /// Breaks the connection off with a reset.
+    pub fn reset(self) {
+        socket2::SockRef::from(&self.stream)
+            .set_linger(Some(Duration::ZERO))
+            .unwrap();
+    }
+
+    fn fill(&mut self) -> io::Result<usize> {
+        let mut buffer = [0; 16 * 1024];
+        let count = self.stream.read(&mut buffer)?;
+        self.unread.extend_from_slice(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The fields of a head, without its first line, sorted.
+pub fn fields(head: &str) -> Vec<&str> {
+    let mut fields: Vec<&str> = head.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+    fields.sort_unstable();
+    fields
+}
+
+/// The value of a head's field `name`, which is given in lower case.
+pub fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().take_while(|line| !line.is_empty()).find_map(|line| {
+        let (found, value) = line.split_once(": ")?;
+        (found == name).then_some(value)
+    })
+}

@@ -1,0 +1,14 @@
+//! The gateway as its clients and its origin see it: bytes on real sockets.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "test support"
+)]
+
+mod bed;
+mod forwarding;
+mod framing;
+mod streaming;
