@@ -8,6 +8,8 @@ mod answer;
 mod compile;
 mod config;
 mod document;
+#[cfg(test)]
+mod fixture;
 mod identity;
 mod plan;
 mod policy;

@@ -1,6 +1,9 @@
 //! What the origin is told.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use smallvec::SmallVec;
 
 use super::mark_failure;
@@ -66,30 +69,11 @@ fn shadow_name<'a>(shadow: &Shadow<'a>) -> &'a str {
     }
 }
 
-/// `text` as a header value: what is not visible ASCII, and `%`, as `%` and two hexadecimal digits per byte.
-fn escaped(text: &str) -> HeaderValue {
-    let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'%');
-    let made = if plain {
-        HeaderValue::from_str(text)
-    } else {
-        HeaderValue::from_maybe_shared(bytes::Bytes::from(escape(text)))
-    };
-    made.unwrap_or(HeaderValue::from_static(""))
-}
+/// What a header value shows as `%` and two hexadecimal digits per byte, beside all that is not ASCII: controls, blanks and `%`.
+const ESCAPED: AsciiSet = CONTROLS.add(b' ').add(b'%');
 
-fn escape(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let mut out = Vec::with_capacity(text.len() * 3);
-    for byte in text.bytes() {
-        if byte.is_ascii_graphic() && byte != b'%' {
-            out.push(byte);
-        } else {
-            out.extend([
-                b'%',
-                DIGITS[usize::from(byte >> 4)],
-                DIGITS[usize::from(byte & 15)],
-            ]);
-        }
-    }
-    out
+/// `text` as a header value, whatever its characters are.
+fn escaped(text: &str) -> HeaderValue {
+    let escaped: Cow<'_, str> = utf8_percent_encode(text, &ESCAPED).into();
+    HeaderValue::from_str(&escaped).unwrap_or(HeaderValue::from_static(""))
 }

@@ -82,8 +82,8 @@ fn item_07(limit: &Limit) -> Vec<u8> {
     out
 }
 
-/// The window in whole seconds, rounded up: a client that spends the quota in no less than that is never refused.
-/// None for concurrency.
+/// The window in whole seconds, rounded up, so that nobody who believes it is refused; the longest of its kind for a calendar
+/// window (daylight saving time left aside). None for concurrency.
 fn window_secs(limit: &Limit) -> Option<u64> {
     const DAY: u64 = 86_400;
     if let Some((unit, _)) = limit.calendar() {
