@@ -1,12 +1,19 @@
 //! Who asks.
 
+mod credential;
+mod digest;
 mod keyring;
+mod keys_file;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use crate::{ApiKeySettings, KeyPlace, Request};
+use crate::{ApiKeySettings, KeyPlace, Request, Treatment};
 
-pub use keyring::{KeyDigest, Keyring, WeakKey};
+use credential::Credential;
+pub use digest::{KeyDigest, WeakKey};
+pub use keyring::Keyring;
 
 /// The name of an account, a user, a customer: what an API key or a token stands for. Never the credential itself.
 pub type Subject = Arc<str>;
@@ -62,9 +69,28 @@ impl ApiKeys {
     /// Who sent `request`.
     ///
     /// # Errors
-    /// [`KeyRefusal`]: the treatments say that such a request is answered with 401.
+    /// [`KeyRefusal`]: the settings say that such a request is answered with 401.
     pub fn identify(&self, request: &Request<'_>) -> Result<Identity, KeyRefusal<'_>> {
-        let _ = request;
-        Ok(Identity::Anonymous)
+        let settings = &self.settings;
+        let known = match Credential::of(request, &settings.place) {
+            Credential::Missing => return self.treat(KeyFault::Missing, settings.on_missing),
+            Credential::Unfit => None,
+            Credential::Presented(key) => self.keyring.find(&key),
+        };
+        match known {
+            None => self.treat(KeyFault::Unknown, settings.on_unknown),
+            Some(entry) if entry.revoked => self.treat(KeyFault::Revoked, settings.on_revoked),
+            Some(entry) => Ok(entry.identity.clone()),
+        }
+    }
+
+    fn treat(&self, fault: KeyFault, treatment: Treatment) -> Result<Identity, KeyRefusal<'_>> {
+        match treatment {
+            Treatment::Anonymous => Ok(Identity::Anonymous),
+            Treatment::Reject => Err(KeyRefusal {
+                fault,
+                place: &self.settings.place,
+            }),
+        }
     }
 }

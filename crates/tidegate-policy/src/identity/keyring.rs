@@ -1,50 +1,63 @@
-//! The API keys file.
+//! The known API keys.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use crate::{PolicyFile, Problems};
+use super::digest::KeyDigest;
+use crate::{Identity, PolicyFile, Problems};
 
-/// The known API keys, by the SHA-256 of each: the keys themselves are not here.
-#[derive(Clone, Debug, Default)]
-pub struct Keyring {}
+/// The known API keys, by the SHA-256 of each. The keys themselves are nowhere.
+#[derive(Clone, Default)]
+pub struct Keyring {
+    entries: HashMap<KeyDigest, Entry>,
+}
+
+/// What a keyring knows of one key.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) identity: Identity,
+    pub(super) revoked: bool,
+}
 
 impl Keyring {
-    /// The keys of a YAML file.
+    /// The keys of a YAML file: a list of `{ hash: sha256:…, subject: …, tier: …, revoked: false }`.
     ///
     /// # Errors
-    /// Everything that is wrong with the file, in its order.
+    /// Everything that is wrong with the file, without showing what is written there: it may be a key.
     pub fn parse(file: PolicyFile<'_>) -> Result<Self, Problems> {
-        let _ = file;
-        Ok(Self {})
+        super::keys_file::parse(file)
+    }
+
+    /// How many keys are known, revoked ones included.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether no key is known.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds a key, unless it is there.
+    pub(super) fn add(&mut self, digest: KeyDigest, entry: Entry) -> Result<(), Repeated> {
+        if self.entries.contains_key(&digest) {
+            return Err(Repeated);
+        }
+        self.entries.insert(digest, entry);
+        Ok(())
+    }
+
+    /// What is known of `key`. A weak key is never known, whatever the file says.
+    pub(super) fn find(&self, key: &[u8]) -> Option<&Entry> {
+        self.entries.get(&KeyDigest::new(key).ok()?)
     }
 }
 
-/// The SHA-256 of an API key.
-#[derive(Clone, Copy)]
-pub struct KeyDigest([u8; 32]);
+/// The key is there already.
+pub(super) struct Repeated;
 
-impl KeyDigest {
-    /// The digest of a new key, to be written into the keys file.
-    ///
-    /// # Errors
-    /// [`WeakKey`]: the key could be guessed.
-    pub fn of_new(key: &str) -> Result<Self, WeakKey> {
-        let _ = key;
-        Ok(Self([0; 32]))
-    }
-}
-
-impl fmt::Display for KeyDigest {
+impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = self.0;
-        f.write_str("sha256:")
+        write!(f, "Keyring({} keys)", self.entries.len())
     }
-}
-
-/// Why a key is not fit to be one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WeakKey {
-    /// Shorter than 20 characters.
-    TooShort,
 }

@@ -1,0 +1,101 @@
+//! Finding the API key of a request. Nothing found here is ever logged, shown or kept.
+
+use http::{HeaderMap, HeaderName, header};
+use percent_encoding::percent_decode;
+use smallvec::SmallVec;
+
+use super::digest::MAX_KEY_BYTES;
+use crate::{KeyPlace, Request};
+
+/// What a request carries in the place of its API key.
+#[derive(PartialEq, Eq)]
+pub(super) enum Credential {
+    /// Nothing, or nothing but blanks.
+    Missing,
+    /// Something that cannot be a key: too long, or several.
+    Unfit,
+    /// These bytes.
+    Presented(Bytes),
+}
+
+/// Room for every key without an allocation for usual ones.
+pub(super) type Bytes = SmallVec<[u8; 64]>;
+
+impl Credential {
+    /// The credential of `request`.
+    pub(super) fn of(request: &Request<'_>, place: &KeyPlace) -> Self {
+        match place {
+            KeyPlace::Header(name) => Self::only(header_values(request.headers, name)),
+            KeyPlace::Cookie(name) => Self::only(cookies(request.headers, name.as_bytes())),
+            KeyPlace::Query(name) => {
+                let query = request.query.unwrap_or_default().as_bytes();
+                Self::only(parameters(query, name.as_bytes())).percent_decoded()
+            }
+        }
+    }
+
+    /// The only one of `values`. Of several nobody can say which one counts, so they prove nothing.
+    fn only<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Self {
+        let Some(value) = values.next() else {
+            return Self::Missing;
+        };
+        let value = value.trim_ascii();
+        match values.next() {
+            Some(_) => Self::Unfit,
+            None if value.is_empty() => Self::Missing,
+            // Percent-encoding makes three bytes of one at most.
+            None if value.len() > MAX_KEY_BYTES * 3 => Self::Unfit,
+            None => Self::Presented(value.into()),
+        }
+    }
+
+    /// `%2B` as `+`. A `+` stays one: keys have no blanks, and base64 has pluses.
+    fn percent_decoded(self) -> Self {
+        let Self::Presented(encoded) = self else {
+            return self;
+        };
+        Self::Presented(percent_decode(&encoded).collect())
+    }
+}
+
+fn header_values<'a>(fields: &'a HeaderMap, name: &'a HeaderName) -> impl Iterator<Item = &'a [u8]> {
+    let is_authorization = name == header::AUTHORIZATION;
+    let values = fields.get_all(name).iter().map(http::HeaderValue::as_bytes);
+    values.filter_map(move |value| {
+        if is_authorization {
+            bearer(value)
+        } else {
+            Some(value)
+        }
+    })
+}
+
+/// What follows the scheme `Bearer`, if that is the scheme.
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = value.split_at_checked(b"bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then_some(token)
+}
+
+/// The values of the cookies of that name, over all lines, without the quotes that may be around them (RFC 6265, 4.2).
+fn cookies<'a>(fields: &'a HeaderMap, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    let lines = fields.get_all(header::COOKIE).iter();
+    let pairs = lines.flat_map(|line| line.as_bytes().split(|&byte| byte == b';'));
+    pairs
+        .filter_map(|pair| named(pair.trim_ascii(), name))
+        .map(|value| match value {
+            [b'"', inside @ .., b'"'] => inside,
+            bare => bare,
+        })
+}
+
+/// The values of the query parameters of that name, as encoded.
+fn parameters<'a>(query: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    query
+        .split(|&byte| byte == b'&')
+        .filter_map(|pair| named(pair, name))
+}
+
+/// The value of `name=value`.
+fn named<'a>(pair: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    pair.strip_prefix(name)?.strip_prefix(b"=")
+}
