@@ -17,3 +17,6 @@ pub(crate) mod tally;
 
 /// How far clocks that share state may disagree: what one of them still counts, another must not have dropped.
 pub(crate) const MAX_SKEW_NS: u64 = 5_000_000_000;
+
+#[cfg(test)]
+mod tests;

@@ -103,7 +103,9 @@ pub(crate) enum Shape {
 impl Limit {
     /// A bucket of `burst` units, full at first, refilled evenly at `rate`; a request that finds too little is refused.
     ///
-    /// Bound: no span of length t admits more than `burst + rate × t`, moments being whole nanoseconds.
+    /// Bound: no span of length t, both ends included, admits more than `burst + rate × (t + 2 ns)`: moments are whole
+    /// nanoseconds, and one of them may be counted up to a nanosecond early or late. That does not add up: over any time,
+    /// exactly the rate is admitted.
     ///
     /// # Errors
     /// [`LimitError::ZeroBurst`], [`LimitError::TooFast`] and [`LimitError::SpanTooLong`].

@@ -3,14 +3,11 @@
 
 use core::time::Duration;
 
+use super::MAX_SKEW_NS;
 use super::cells::Cells;
 use crate::decision::{Decision, Outcome};
 use crate::limit::{LimitError, MAX_SPAN_NS, Rate};
 use crate::time::nanos;
-
-/// How far clocks that share state may disagree. A tat further ahead than an empty bucket and this was left by a
-/// limit that has changed since.
-const MAX_SKEW_NS: u64 = 5_000_000_000;
 
 /// The numbers of a token bucket, or of a leaky one where `max_delay_ns` is not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,20 +61,16 @@ impl Bucket {
         Duration::from_nanos(self.max_delay_ns)
     }
 
-    /// Decides on `cost` units at `now` with the bucket full at `tat`.
+    /// Decides on `cost` units at `now` with the bucket full at `tat`. A refusal stores nothing.
     ///
-    /// A refusal stores nothing, with one exception: a tat that this limit could not have left (further ahead than an empty
-    /// bucket and any skew) is drawn in to that of an empty bucket, so that a changed limit holds at once for old keys.
+    /// A tat further ahead than an empty bucket and any skew was left by a limit that has changed since. Then one request
+    /// passes, and leaves the bucket empty: the changed limit holds at once for old keys, and never admits more than its bound.
     #[inline]
     pub(crate) fn decide(&self, tat: u64, cost: u64, now: u64) -> Step {
-        let Some(emptied_by_older_limit) = self.draw_in(tat, now) else {
-            return self.decide_sane(tat, cost, now);
-        };
-        let mut step = self.decide_sane(emptied_by_older_limit, cost, now);
-        if cost > 0 && step.next_tat.is_none() {
-            step.next_tat = Some(emptied_by_older_limit);
+        if tat > self.farthest(now) {
+            return self.take_over(cost, now);
         }
-        step
+        self.decide_sane(tat, cost, now)
     }
 
     /// How urgent it is to remember a bucket that is full at `tat`: 0 below a quarter spent, to 3 from three quarters.
@@ -89,18 +82,28 @@ impl Bucket {
             + u64::from(spent > self.span_ns / 4 * 3)
     }
 
+    /// The farthest tat that this limit can have left.
     #[inline]
-    fn draw_in(&self, tat: u64, now: u64) -> Option<u64> {
-        let farthest = now
-            .saturating_add(self.span_ns)
+    fn farthest(&self, now: u64) -> u64 {
+        now.saturating_add(self.span_ns)
             .saturating_add(self.max_delay_ns)
-            .saturating_add(MAX_SKEW_NS);
-        (tat > farthest).then(|| self.cells.ahead(self.cells.settle(now), self.burst))
+            .saturating_add(MAX_SKEW_NS)
+    }
+
+    #[cold]
+    fn take_over(&self, cost: u64, now: u64) -> Step {
+        let mut step = self.decide_sane(now, cost, now);
+        if let Some(tat) = &mut step.next_tat {
+            *tat = self.cells.ahead(self.cells.settle(now), self.burst);
+            step.decision.remaining = 0;
+            step.decision.reset_after = Duration::from_nanos(*tat - now);
+        }
+        step
     }
 
     #[inline]
     fn decide_sane(&self, tat: u64, cost: u64, now: u64) -> Step {
-        let full_at = self.cells.settle(tat).max(self.cells.settle(now));
+        let full_at = self.cells.settle(tat.max(now));
         let spent = self.cells.units_between(now, full_at);
         if cost > self.burst {
             return self.unspent(Outcome::Never, spent, full_at, now);
@@ -108,16 +111,15 @@ impl Bucket {
         if cost == 0 {
             return self.unspent(Outcome::ALLOW, spent, full_at, now);
         }
-        // The moment at which the bucket holds `cost` units.
         let room = self.burst - cost;
         let wait = if spent <= room {
             0
         } else {
+            // Until the bucket holds `cost` units.
             self.cells.behind(full_at, room).saturating_sub(now)
         };
         if wait > self.max_delay_ns {
-            let retry_after = Duration::from_nanos(wait - self.max_delay_ns);
-            return self.unspent(Outcome::Deny { retry_after }, spent, full_at, now);
+            return self.unspent(self.deny(now, wait), spent, full_at, now);
         }
         let next = self.cells.ahead(full_at, cost);
         Step {
@@ -129,6 +131,17 @@ impl Bucket {
                 reset_after: Duration::from_nanos(next - now),
             },
             next_tat: Some(next),
+        }
+    }
+
+    /// Refuses a customer who would have to wait too long, until the wait is short enough.
+    fn deny(&self, now: u64, wait: u64) -> Outcome {
+        let passes_at = match self.max_delay_ns {
+            0 => self.cells.earliest(now + wait),
+            max_delay_ns => now + wait - max_delay_ns,
+        };
+        Outcome::Deny {
+            retry_after: Duration::from_nanos(passes_at - now),
         }
     }
 

@@ -4,8 +4,8 @@
 //! begins at `ceil(n·w/q)`. Cells differ by at most one nanosecond in length and `q` of them are exactly one window,
 //! so counting in cells never drifts, and a position is still a plain nanosecond that means the same under every limit.
 //!
-//! A moment is a cell and a phase (the nanoseconds since its cell began). Phases that only the longer cells have
-//! are moved to the beginning of the next cell, one nanosecond later. Then each phase exists in every cell, and going `n`
+//! A moment is a cell and a phase (the nanoseconds since its cell began). A phase that only the longer cells have
+//! settles to the beginning of the next cell, one nanosecond later. Then each phase exists in every cell, and going `n`
 //! units ahead is going to cell `+ n` at the same phase: `ahead(ahead(x, a), b) == ahead(x, a + b)`, exactly.
 
 use crate::limit::{LimitError, Rate};
@@ -90,6 +90,21 @@ impl Cells {
                 let Position { cell, phase } = self.position(from);
                 cell.checked_sub(units)
                     .map_or(0, |cell| self.instant(Position { cell, phase }))
+            }
+        }
+    }
+
+    /// The first moment that settles to `at`, which is settled: `at`, or one nanosecond before.
+    pub(crate) fn earliest(&self, at: u64) -> u64 {
+        match self {
+            Self::Even { .. } => at,
+            Self::Uneven { .. } => {
+                let before = at.saturating_sub(1);
+                if self.position(before) == self.position(at) {
+                    before
+                } else {
+                    at
+                }
             }
         }
     }

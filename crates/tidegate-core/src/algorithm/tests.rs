@@ -1,0 +1,11 @@
+//! Every algorithm against what it promises.
+
+mod against_models;
+mod bounds;
+mod calendar;
+mod carry_over;
+mod counter;
+mod extremes;
+mod models;
+mod operations;
+mod steady;
