@@ -1,8 +1,11 @@
 //! The native process of Tidegate: the gateway and what it needs to run.
 
+pub mod boot;
 pub mod clock;
 pub mod demo;
 pub mod gateway;
+pub mod load;
 pub mod logs;
 pub mod pipeline;
+pub mod serve;
 pub mod signals;

@@ -1,0 +1,302 @@
+//! From what was asked for to a server whose ports are bound: everything that can go wrong before the first request.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
+use std::time::Duration;
+use std::{error, fmt, io};
+
+use tidegate_core::{KeyHasher, TableSize};
+use tidegate_policy::{Policy, Problems, StoreSettings, Upstream};
+use tidegate_store::Memory;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::clock::Clock;
+use crate::demo::DemoOrigin;
+use crate::gateway::{self, Gateway};
+use crate::load::{LoadError, Loaded, PolicySource};
+use crate::pipeline::Pipeline;
+use crate::signals::StopSignals;
+
+/// What to serve.
+#[derive(Clone, Debug)]
+pub struct BootOptions {
+    /// The policies, and the gateway's settings.
+    pub policies: PolicySource,
+    /// What stands behind the gateway.
+    pub origin: Origin,
+    /// Where to listen instead of where the policies say.
+    pub listen: Option<SocketAddr>,
+    /// How long requests in flight may take once the process was told to stop.
+    pub drain: Duration,
+}
+
+/// What stands behind the gateway.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// The upstream of the policy file.
+    Configured,
+    /// This one, whatever the policy file says.
+    At(Upstream),
+    /// A demo origin in this process, whatever the policy file says.
+    Demo,
+}
+
+/// A server whose ports are bound. Clients that connect wait until it runs.
+#[derive(Debug)]
+pub struct Server {
+    pub(crate) runtime: Runtime,
+    pub(crate) signals: StopSignals,
+    pub(crate) demo: Option<DemoOrigin>,
+    pub(crate) gateway: Gateway,
+    facts: Facts,
+}
+
+/// What is said about a server.
+#[derive(Debug)]
+struct Facts {
+    listening: Vec<SocketAddr>,
+    upstream: Upstream,
+    policies_name: String,
+    policies: Vec<Policy>,
+    warnings: Problems,
+}
+
+impl Server {
+    /// The addresses it listens on, with the ports that the system chose.
+    pub fn listening(&self) -> &[SocketAddr] {
+        &self.facts.listening
+    }
+
+    /// The origin.
+    pub fn upstream(&self) -> &Upstream {
+        &self.facts.upstream
+    }
+
+    /// Whether the origin is the demo in this process.
+    pub fn has_demo(&self) -> bool {
+        self.demo.is_some()
+    }
+
+    /// What the policies are called: a path mostly.
+    pub fn policies_name(&self) -> &str {
+        &self.facts.policies_name
+    }
+
+    /// The policies.
+    pub fn policies(&self) -> &[Policy] {
+        &self.facts.policies
+    }
+
+    /// The policies whose counters are this process's own: with several instances a client can get the limit from each.
+    pub fn per_instance(&self) -> &[Policy] {
+        // Every store there is keeps its counters in this process.
+        &self.facts.policies
+    }
+
+    /// What the writer of the policies should look at.
+    pub fn warnings(&self) -> &Problems {
+        &self.facts.warnings
+    }
+}
+
+/// Reads, compiles, builds and binds.
+///
+/// # Errors
+/// [`BootError`]: nothing listens.
+pub fn boot(options: BootOptions) -> Result<Server, BootError> {
+    let hasher = random_hasher()?;
+    let Loaded {
+        mut config,
+        api_keys,
+        warnings,
+    } = options.policies.load(&hasher)?;
+    if let Some(address) = options.listen {
+        config.gateway.listen = vec![address];
+    }
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(BootError::System)?;
+    let (upstream, demo) = runtime.block_on(origin(&options, config.gateway.upstream.take()))?;
+    let settings = gateway_settings(&config.gateway, &upstream, options.drain)?;
+    let store = Memory::new(table_size(config.store));
+    let policies = config.policies.policies().to_vec();
+    let pipeline = {
+        let _ = (api_keys, store, Clock::system());
+        Pipeline::open()
+    };
+    let addresses = settings.listen.clone();
+    let gateway = Gateway::bind(settings, pipeline).map_err(|error| BootError::Bind { addresses, error })?;
+    let signals = runtime
+        .block_on(async { StopSignals::catch() })
+        .map_err(BootError::System)?;
+    let facts = Facts {
+        listening: gateway.local_addrs().to_vec(),
+        upstream,
+        policies_name: options.policies.name().to_owned(),
+        policies,
+        warnings,
+    };
+    Ok(Server {
+        runtime,
+        signals,
+        demo,
+        gateway,
+        facts,
+    })
+}
+
+async fn origin(
+    options: &BootOptions,
+    configured: Option<Upstream>,
+) -> Result<(Upstream, Option<DemoOrigin>), BootError> {
+    match &options.origin {
+        Origin::At(upstream) => Ok((upstream.clone(), None)),
+        Origin::Configured => {
+            let nobody = || BootError::NoUpstream {
+                policies_name: options.policies.name().to_owned(),
+            };
+            Ok((configured.ok_or_else(nobody)?, None))
+        }
+        Origin::Demo => {
+            let demo = DemoOrigin::bind().await.map_err(BootError::System)?;
+            let upstream = format!("http://{}", demo.address())
+                .parse()
+                .map_err(|error| BootError::System(io::Error::other(error)))?;
+            Ok((upstream, Some(demo)))
+        }
+    }
+}
+
+fn gateway_settings(
+    configured: &tidegate_policy::Gateway,
+    upstream: &Upstream,
+    drain: Duration,
+) -> Result<gateway::Settings, BootError> {
+    let upstream = gateway::Upstream::parse(&upstream.to_string())
+        .map_err(|error| BootError::System(io::Error::other(error)))?;
+    let workers = configured
+        .workers
+        .or_else(|| available_parallelism().ok())
+        .unwrap_or(NonZeroUsize::MIN);
+    let (timeouts, bounds) = (&configured.timeouts, &configured.bounds);
+    Ok(gateway::Settings {
+        listen: configured.listen.clone(),
+        upstream,
+        workers,
+        via: None,
+        timeouts: gateway::Timeouts {
+            header: timeouts.request_header,
+            connect: timeouts.connect,
+            response: timeouts.upstream_response,
+            body: timeouts.idle,
+            drain,
+            ..gateway::Timeouts::default()
+        },
+        bounds: gateway::Bounds {
+            connections: bounds.max_connections,
+            header_bytes: bounds.max_header_bytes,
+            header_fields: bounds.max_headers,
+            ..gateway::Bounds::default()
+        },
+    })
+}
+
+/// A secret of this process: its counters live and die with it.
+fn random_hasher() -> Result<KeyHasher, BootError> {
+    let mut secret = [0; 16];
+    getrandom::fill(&mut secret).map_err(|error| BootError::System(error.into()))?;
+    Ok(KeyHasher::new(secret))
+}
+
+/// Half of the memory for buckets, half for everything else. What is not used is not touched, so it costs nothing.
+fn table_size(settings: StoreSettings) -> TableSize {
+    let StoreSettings::Memory { bytes } = settings;
+    let bucket_bytes = bytes / 2;
+    TableSize {
+        bucket_bytes,
+        ledger_bytes: bytes - bucket_bytes,
+    }
+}
+
+/// Why nothing was started.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BootError {
+    /// The policies cannot be used.
+    Load(LoadError),
+    /// Nobody said what to protect.
+    NoUpstream {
+        /// What the policies are called.
+        policies_name: String,
+    },
+    /// An address cannot be listened on.
+    Bind {
+        /// The addresses asked for; it is one of them.
+        addresses: Vec<SocketAddr>,
+        /// Why.
+        error: io::Error,
+    },
+    /// The operating system refused something that is hardly ever refused.
+    System(io::Error),
+}
+
+impl From<LoadError> for BootError {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}
+
+impl fmt::Display for BootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Load(error) => error.fmt(f),
+            Self::NoUpstream { policies_name } => write!(
+                f,
+                "{policies_name} does not say what to protect: add `gateway.upstream`, or pass `--upstream http://127.0.0.1:9000`"
+            ),
+            Self::Bind { addresses, error } => write_bind_error(f, addresses, error),
+            Self::System(error) => write!(f, "the system refused: {error}"),
+        }
+    }
+}
+
+impl error::Error for BootError {}
+
+fn write_bind_error(f: &mut fmt::Formatter<'_>, addresses: &[SocketAddr], error: &io::Error) -> fmt::Result {
+    let wanted = addresses
+        .iter()
+        .map(SocketAddr::to_string)
+        .collect::<Vec<_>>()
+        .join(" or ");
+    match error.kind() {
+        io::ErrorKind::AddrInUse => write!(
+            f,
+            "{wanted} is taken by another process: stop it, or listen elsewhere, for instance `--listen {}`",
+            next_door(addresses)
+        ),
+        io::ErrorKind::PermissionDenied => write!(
+            f,
+            "this user may not listen on {wanted}: take a port from 1024 up with `--listen`, or grant CAP_NET_BIND_SERVICE"
+        ),
+        io::ErrorKind::AddrNotAvailable => write!(
+            f,
+            "{wanted} is no address of this machine: take one of its own with `--listen`, or 0.0.0.0 for all of them"
+        ),
+        _ => write!(f, "cannot listen on {wanted}: {error}"),
+    }
+}
+
+/// The first of `addresses` with the port after its own.
+fn next_door(addresses: &[SocketAddr]) -> SocketAddr {
+    let mut address = addresses
+        .first()
+        .copied()
+        .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
+    address.set_port(address.port().checked_add(1).unwrap_or(8080));
+    address
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+use std::net::TcpListener;
+
+use super::*;
+
+const FILE: &str = "\
+gateway:
+  listen: 127.0.0.2:0
+  upstream: http://127.0.0.1:9
+policies:
+  - name: api
+    match: { path: /** }
+    key: [client.ip]
+    limit: { quota: 1, window: 1s }
+";
+
+fn options(text: &str) -> BootOptions {
+    BootOptions {
+        policies: PolicySource::read_from("tidegate.yaml", text.as_bytes()).unwrap(),
+        origin: Origin::Configured,
+        listen: None,
+        drain: Duration::from_secs(1),
+    }
+}
+
+#[test]
+fn what_the_file_says_holds_when_nothing_else_is_said() {
+    let server = boot(options(FILE)).unwrap();
+    assert_eq!(server.listening().len(), 1);
+    assert_eq!(server.listening()[0].ip().to_string(), "127.0.0.2");
+    assert_ne!(
+        server.listening()[0].port(),
+        0,
+        "the port that the system chose is known"
+    );
+    assert_eq!(server.upstream().to_string(), "http://127.0.0.1:9");
+    assert!(!server.has_demo());
+    assert_eq!(&*server.per_instance()[0].name, "api");
+}
+
+#[test]
+fn the_address_and_the_upstream_asked_for_win_over_the_file() {
+    let server = boot(BootOptions {
+        origin: Origin::At("http://127.0.0.1:10".parse().unwrap()),
+        listen: Some(([127, 0, 0, 3], 0).into()),
+        ..options(FILE)
+    })
+    .unwrap();
+    assert_eq!(server.listening().len(), 1);
+    assert_eq!(server.listening()[0].ip().to_string(), "127.0.0.3");
+    assert_eq!(server.upstream().to_string(), "http://127.0.0.1:10");
+}
+
+#[test]
+fn the_demo_stands_in_for_the_upstream_of_the_file() {
+    let server = boot(BootOptions {
+        origin: Origin::Demo,
+        ..options(FILE)
+    })
+    .unwrap();
+    assert!(server.has_demo());
+    assert_ne!(server.upstream().to_string(), "http://127.0.0.1:9");
+}
+
+#[test]
+fn nothing_to_protect_is_an_error_that_says_where_to_write_it() {
+    let error = boot(options(&FILE.replace("  upstream: http://127.0.0.1:9\n", ""))).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.starts_with("tidegate.yaml does not say what to protect"),
+        "{said}"
+    );
+    assert!(
+        said.contains("`gateway.upstream`") && said.contains("`--upstream "),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_invalid_file_is_an_error_with_all_its_problems() {
+    let error = boot(options("polices: []\nstoer: memory\n")).unwrap_err();
+    let BootError::Load(LoadError::Invalid(problems)) = &error else {
+        panic!("{error:?}")
+    };
+    assert!(problems.len() >= 2, "{error}");
+}
+
+#[test]
+fn an_address_in_use_is_an_error_with_another_to_take() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let error = boot(BootOptions {
+        listen: Some(address),
+        ..options(FILE)
+    })
+    .unwrap_err();
+    let said = error.to_string();
+    assert!(said.starts_with(&format!("{address} is taken")), "{said}");
+    let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8080));
+    assert!(said.contains(&format!("--listen {other}")), "{said}");
+}
+
+#[test]
+fn every_way_of_not_listening_names_the_address_and_a_cure() {
+    for kind in [
+        io::ErrorKind::AddrInUse,
+        io::ErrorKind::PermissionDenied,
+        io::ErrorKind::AddrNotAvailable,
+    ] {
+        let addresses = vec![([192, 0, 2, 1], u16::MAX).into()];
+        let said = BootError::Bind {
+            addresses,
+            error: kind.into(),
+        }
+        .to_string();
+        assert!(
+            said.contains("192.0.2.1:65535") && said.contains("--listen"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn all_of_the_stores_memory_is_given_to_the_table() {
+    for bytes in [0, 1, 64 << 20, usize::MAX] {
+        let size = table_size(StoreSettings::Memory { bytes });
+        assert_eq!(size.bucket_bytes.checked_add(size.ledger_bytes), Some(bytes));
+    }
+}
