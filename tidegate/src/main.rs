@@ -1,2 +1,26 @@
-//! tidegate
-fn main() {}
+//! The command line of Tidegate.
+
+mod arguments;
+mod check;
+mod completions;
+mod hash_key;
+mod output;
+mod serve;
+mod words;
+
+use std::process::ExitCode;
+
+use crate::arguments::Command;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    match arguments::command() {
+        Command::Serve(arguments) => serve::serve(arguments),
+        Command::Demo(arguments) => serve::demo(arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::HashKey(arguments) => hash_key::run(&arguments),
+        Command::Completions { shell } => completions::print(shell),
+    }
+}

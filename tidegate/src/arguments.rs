@@ -1,0 +1,310 @@
+//! What was typed.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use tidegate_policy::Upstream;
+use tidegate_server::logs::{LogFilter, LogFormat};
+
+const EXAMPLES: &str = "\
+Examples:
+  tidegate                                          try it: a gateway with an origin of its own
+  tidegate serve --upstream http://127.0.0.1:9000   protect an origin with the default policy
+  tidegate serve --config tidegate.yaml             protect it with your own policies
+  tidegate check tidegate.yaml                      find every mistake in a policy file
+
+Exit codes:
+  0  done; for `serve`, stopped by Ctrl-C or SIGTERM
+  1  it could not be done: the message says why and what to change
+  2  the command line is wrong";
+
+const SERVE_EXAMPLES: &str = "\
+Flags win over the policy file. Without --config the built-in policy holds: a burst of 10 requests per client \
+address, refilled at one every two seconds.
+
+After Ctrl-C or SIGTERM no new connections are taken and requests in flight finish; a second signal stops at once.
+
+Examples:
+  tidegate serve --upstream http://127.0.0.1:9000
+  tidegate serve --upstream http://127.0.0.1:9000 --listen 0.0.0.0:80
+  tidegate serve --config /etc/tidegate/tidegate.yaml --log-format json
+
+Exit codes: 0 stopped as asked, 1 could not start or not keep running, 2 the command line is wrong.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  tidegate check tidegate.yaml
+  tidegate check policies/*.yaml --format json
+  cat tidegate.yaml | tidegate check -
+
+Exit codes: 0 every file is valid, 1 a file is invalid or cannot be read, 2 the command line is wrong.";
+
+const HASH_KEY_EXAMPLES: &str = "\
+The entry is printed to standard output. A generated key is shown once, on standard error: only its hash is kept.
+
+Examples:
+  tidegate hash-key --generate --subject acme --tier pro >> keys.yaml
+  pass show acme/api-key | tidegate hash-key --subject acme >> keys.yaml";
+
+/// Holds a limit at the edge: stands in front of an API and decides which requests may pass.
+///
+/// Without a command it starts the demo.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tidegate",
+    version,
+    after_help = EXAMPLES,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten, next_help_heading = "Options of the demo")]
+    demo: DemoArguments,
+}
+
+/// What was typed. Ends the process when the line is wrong.
+pub(crate) fn command() -> Command {
+    Arguments::parse().into_command()
+}
+
+/// The tree of commands, for completions.
+pub(crate) fn tree() -> clap::Command {
+    Arguments::command()
+}
+
+impl Arguments {
+    fn into_command(self) -> Command {
+        self.command.unwrap_or(Command::Demo(self.demo))
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Protect an origin.
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArguments),
+    /// Try it: a gateway in front of a small origin of its own.
+    Demo(DemoArguments),
+    /// Find every mistake in policy files, or say in words what they mean.
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArguments),
+    /// Turn an API key from standard input, or a new one, into an entry of a key file.
+    #[command(after_help = HASH_KEY_EXAMPLES)]
+    HashKey(HashKeyArguments),
+    /// Print the completions of a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+#[group(id = "protects", required = true, multiple = true, args = ["config", "upstream"])]
+pub(crate) struct ServeArguments {
+    /// The policy file.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The origin to protect.
+    #[arg(short, long, value_name = "URL")]
+    pub(crate) upstream: Option<Upstream>,
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArguments {
+    /// A policy file to try instead of the built-in one; its upstream is not used.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Where to listen; port 0 lets the system choose [default: the policy file's, else 127.0.0.1:8080]
+    #[arg(short, long, value_name = "ADDRESS:PORT", value_parser = parse_listen)]
+    pub(crate) listen: Option<SocketAddr>,
+    /// How long requests in flight may take to finish once the process was told to stop.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    pub(crate) drain: Duration,
+    /// How log lines look: for people on a terminal and JSON elsewhere, or always the same.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) log_format: LogFormatArgument,
+    /// What is logged: a level, or levels by module such as `warn,tidegate_server=debug`.
+    #[arg(long, value_name = "LEVEL", env = "TIDEGATE_LOG", default_value = "info")]
+    pub(crate) log_level: LogFilter,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogFormatArgument {
+    Auto,
+    Human,
+    Json,
+}
+
+impl From<LogFormatArgument> for LogFormat {
+    fn from(typed: LogFormatArgument) -> Self {
+        match typed {
+            LogFormatArgument::Auto => Self::Auto,
+            LogFormatArgument::Human => Self::Human,
+            LogFormatArgument::Json => Self::Json,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The policy files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How the result is printed.
+    #[arg(long, default_value = "human")]
+    pub(crate) format: CheckFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// Problems with their place in the file to standard error, policies in words to standard output.
+    Human,
+    /// One JSON object to standard output.
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HashKeyArguments {
+    /// Whom the key stands for.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subject: String,
+    /// Their plan, which the `tiers` of policies look up.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tier: Option<String>,
+    /// Make a new random key instead of reading one.
+    #[arg(long)]
+    pub(crate) generate: bool,
+}
+
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write an IP address and a port: 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080".to_owned())
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let cure = "write a number and a unit: 500ms, 30s, 5m";
+    text.parse::<jiff::SignedDuration>()
+        .ok()
+        .and_then(|span| span.try_into().ok())
+        .ok_or_else(|| cure.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, clap::Error> {
+        Arguments::try_parse_from(line.split_whitespace()).map(Arguments::into_command)
+    }
+
+    fn served(line: &str) -> ServeArguments {
+        match parse(line) {
+            Ok(Command::Serve(arguments)) => arguments,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_command_tree_has_no_contradictions() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn no_command_is_the_demo_with_the_demos_options() {
+        for line in [
+            "tidegate --listen 127.0.0.1:1",
+            "tidegate demo --listen 127.0.0.1:1",
+        ] {
+            let Ok(Command::Demo(demo)) = parse(line) else {
+                panic!("{line}")
+            };
+            assert_eq!(demo.run.listen.unwrap().port(), 1);
+        }
+        assert!(matches!(parse("tidegate"), Ok(Command::Demo(_))));
+    }
+
+    #[test]
+    fn serve_takes_a_file_or_an_upstream_or_both() {
+        let both = served("tidegate serve --config a.yaml --upstream http://127.0.0.1:9000 --listen [::1]:0");
+        assert_eq!(both.config.unwrap().to_str(), Some("a.yaml"));
+        assert_eq!(both.upstream.unwrap().to_string(), "http://127.0.0.1:9000");
+        assert_eq!(both.run.listen.unwrap().to_string(), "[::1]:0");
+        assert!(served("tidegate serve -c a.yaml").upstream.is_none());
+        assert!(served("tidegate serve -u http://origin").config.is_none());
+    }
+
+    #[test]
+    fn serve_without_anything_to_protect_is_wrong() {
+        let error = parse("tidegate serve").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::MissingRequiredArgument);
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("--upstream"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_typed_has_its_default() {
+        let run = served("tidegate serve -u http://origin").run;
+        assert_eq!(run.listen, None);
+        assert_eq!(run.drain, Duration::from_secs(30));
+        assert!(matches!(run.log_format, LogFormatArgument::Auto));
+    }
+
+    #[test]
+    fn every_wrong_value_is_refused_with_its_cure() {
+        for (line, cure) in [
+            ("tidegate serve -u 127.0.0.1:9000", "http://"),
+            ("tidegate serve -u https://origin", "TLS"),
+            ("tidegate serve -u http://origin/api", "no path"),
+            ("tidegate serve -u http://", "http://host:port"),
+            ("tidegate serve -u http://o --listen 8080", "127.0.0.1:8080"),
+            (
+                "tidegate serve -u http://o --listen localhost:8080",
+                "127.0.0.1:8080",
+            ),
+            (
+                "tidegate serve -u http://o --listen 127.0.0.1:65536",
+                "127.0.0.1:8080",
+            ),
+            ("tidegate serve -u http://o --drain 30", "30s"),
+            ("tidegate serve -u http://o --drain=-1s", "30s"),
+            ("tidegate serve -u http://o --log-level a=loud", "debug"),
+            ("tidegate serve -u http://o --log-format xml", "json"),
+            ("tidegate check --format xml a.yaml", "json"),
+            ("tidegate check", "FILE"),
+            ("tidegate hash-key", "--subject"),
+            ("tidegate completions tcsh", "bash"),
+            ("tidegate sevre", "serve"),
+            ("tidegate --listen 127.0.0.1:1 serve -u http://o", "serve"),
+            ("tidegate --upstream http://o", "--upstream"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{line}");
+            assert!(error.to_string().contains(cure), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_help_and_the_help_states_the_exit_codes() {
+        let mut command = Arguments::command();
+        let help = command.render_long_help().to_string();
+        assert!(help.contains("Exit codes:"), "{help}");
+        for sub in command.get_subcommands() {
+            assert!(sub.get_about().is_some(), "{}", sub.get_name());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `tidegate serve` and `tidegate demo`.
+
+mod announce;
+
+use std::process::ExitCode;
+
+use tidegate_server::boot::{BootOptions, Origin, boot};
+use tidegate_server::load::{LoadError, PolicySource};
+use tidegate_server::logs;
+use tidegate_server::serve::Ending;
+
+use crate::arguments::{DemoArguments, RunArguments, ServeArguments};
+use crate::output;
+
+/// Protects an origin until a signal ends it.
+pub(crate) fn serve(arguments: ServeArguments) -> ExitCode {
+    let policies = arguments
+        .config
+        .as_deref()
+        .map_or_else(|| Ok(PolicySource::built_in()), PolicySource::read_file);
+    let origin = arguments.upstream.map_or(Origin::Configured, Origin::At);
+    run(policies, origin, arguments.run)
+}
+
+/// The same, in front of the demo origin.
+pub(crate) fn demo(arguments: DemoArguments) -> ExitCode {
+    let policies = arguments
+        .config
+        .as_deref()
+        .map_or_else(|| Ok(PolicySource::built_in()), PolicySource::read_file);
+    run(policies, Origin::Demo, arguments.run)
+}
+
+fn run(policies: Result<PolicySource, LoadError>, origin: Origin, arguments: RunArguments) -> ExitCode {
+    let format = logs::LogFormat::from(arguments.log_format).resolved();
+    logs::start(format, arguments.log_level);
+    let policies = match policies {
+        Ok(policies) => policies,
+        Err(error) => return output::failure(error),
+    };
+    let options = BootOptions {
+        policies,
+        origin,
+        listen: arguments.listen,
+        drain: arguments.drain,
+    };
+    let server = match boot(options) {
+        Ok(server) => server,
+        Err(error) => return output::failure(error),
+    };
+    announce::announce(&server, format);
+    match server.run() {
+        Ok(Ending::Drained) => ExitCode::SUCCESS,
+        Ok(Ending::CutOff) => ExitCode::FAILURE,
+        Err(error) => {
+            tracing::error!(%error, "the gateway failed");
+            ExitCode::FAILURE
+        }
+    }
+}

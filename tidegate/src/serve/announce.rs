@@ -1,0 +1,148 @@
+//! What is said once everything listens.
+
+use std::fmt::{self, Display, Formatter};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use tidegate_policy::{Policy, in_words};
+use tidegate_server::boot::Server;
+use tidegate_server::logs::LogFormat;
+
+use crate::output;
+
+/// Says where things listen and which limits are per instance: a page for people, events for machines.
+pub(crate) fn announce(server: &Server, format: LogFormat) {
+    match format {
+        LogFormat::Human => {
+            for warning in server.warnings() {
+                output::note(format_args!("{warning}\n"));
+            }
+            output::note(Page(server));
+        }
+        LogFormat::Json | LogFormat::Auto => events(server),
+    }
+}
+
+fn events(server: &Server) {
+    for warning in server.warnings() {
+        let (file, line, column) = (warning.file(), warning.line, warning.column);
+        tracing::warn!(file, line, column, cure = warning.cure, "{}", warning.message);
+    }
+    for address in server.listening() {
+        tracing::info!(%address, upstream = %server.upstream(), policies = server.policies_name(), "listening");
+    }
+    let policies = Names(server.per_instance());
+    tracing::info!(%policies, "these limits are per instance: their counters are in this process's memory");
+}
+
+/// The page for people.
+struct Page<'a>(&'a Server);
+
+impl Display for Page<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let server = self.0;
+        writeln!(f, "Tidegate {}\n", env!("CARGO_PKG_VERSION"))?;
+        for address in server.listening() {
+            writeln!(f, "  gateway   http://{address}")?;
+        }
+        let whose = if server.has_demo() { " (the demo)" } else { "" };
+        writeln!(f, "  origin    {}{whose}", server.upstream())?;
+        writeln!(f, "  policies  {}", server.policies_name())?;
+        for policy in server.policies().iter().take(MAX_SHOWN) {
+            writeln!(f, "            {}", Short(policy))?;
+        }
+        writeln!(
+            f,
+            "  counters  in memory, per instance: {}\n",
+            Names(server.per_instance())
+        )?;
+        if let Some(address) = server.listening().first() {
+            let url = format!("http://{}/", reachable(*address));
+            if server.has_demo() {
+                write!(f, "{}", TryTheDemo(&url))?;
+            } else {
+                writeln!(f, "Try it: curl -i {url}")?;
+            }
+        }
+        f.write_str("Ctrl-C stops it and lets requests in flight finish.")
+    }
+}
+
+struct TryTheDemo<'a>(&'a str);
+
+impl Display for TryTheDemo<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let url = self.0;
+        writeln!(f, "Try it with eleven quick requests:\n")?;
+        writeln!(f, "  for i in $(seq 11); do curl -so /dev/null {url} \\")?;
+        writeln!(
+            f,
+            r"    -w '%{{http_code}} left: %header{{x-ratelimit-remaining}} wait: %header{{retry-after}}\n'; done"
+        )?;
+        writeln!(f)?;
+        writeln!(
+            f,
+            "Ten pass. The eleventh gets a 429 that says how long to wait; after that long the next one passes."
+        )?;
+        writeln!(f, "A browser on {url} shows the same.")
+    }
+}
+
+/// As many policies and names are shown; the rest is counted.
+const MAX_SHOWN: usize = 8;
+
+/// A policy and its first limit.
+struct Short<'a>(&'a Policy);
+
+impl Display for Short<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.name)?;
+        match self.0.limits.first() {
+            Some(limit) => write!(f, ": {}", in_words(&limit.limit)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The names of policies, as many as fit.
+struct Names<'a>(&'a [Policy]);
+
+impl Display for Names<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (index, policy) in self.0.iter().take(MAX_SHOWN).enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
+            }
+            f.write_str(&policy.name)?;
+        }
+        match self.0.len().checked_sub(MAX_SHOWN) {
+            Some(more) if more > 0 => write!(f, " and {more} more"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An address that a client on this machine can connect to.
+fn reachable(listening: SocketAddr) -> SocketAddr {
+    let ip = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listening.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_to_try_is_one_that_can_be_connected_to() {
+        for (listening, tried) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("192.0.2.1:80", "192.0.2.1:80"),
+        ] {
+            assert_eq!(reachable(listening.parse().unwrap()).to_string(), tried);
+        }
+    }
+}

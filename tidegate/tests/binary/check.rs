@@ -1,0 +1,120 @@
+use std::fs;
+
+use serde_json::Value;
+
+use crate::process::{run, run_with_input, stderr, stdout};
+
+const GOOD: &str = "\
+policies:
+  - name: api
+    match: { path: /api/** }
+    key: [client.ip]
+    limit: { quota: 60, window: 1m, burst: 10 }
+  - name: login
+    match: { method: POST, path: /login }
+    key: [client.ip]
+    limit: { algorithm: sliding_window_log, quota: 5, window: 1m }
+    mode: shadow
+";
+
+const BAD: &str = "\
+policies:
+  - name: api
+    key: [client.ip]
+    limit: { qota: 60, window: 1m }
+  - name: api
+    key: [client.ip]
+    limit: { quota: 0, window: 1m }
+";
+
+#[test]
+fn a_valid_file_is_told_in_words() {
+    let output = run_with_input(["check", "-"], GOOD);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let words = stdout(&output);
+    assert!(words.starts_with("<stdin>: valid, 2 policies\n"), "{words}");
+    assert!(
+        words.contains("60 per 1 m, burst 10: one every 1 s, full again after 10 s"),
+        "{words}"
+    );
+    assert!(words.contains("login (shadow"), "{words}");
+    assert!(words.contains("5 per 1 m, in any such span, exactly"), "{words}");
+}
+
+#[test]
+fn all_problems_come_at_once_with_their_place_and_cure() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.yaml");
+    fs::write(&file, BAD).unwrap();
+    let output = run(["check", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output), "");
+    let said = stderr(&output);
+    for expected in ["bad.yaml:4:14: error:", "quota", "bad.yaml:5:", "bad.yaml:7:"] {
+        assert!(said.contains(expected), "{expected} in {said}");
+    }
+    assert!(said.contains("bad.yaml: not valid"), "{said}");
+}
+
+#[test]
+fn one_bad_file_among_good_ones_is_invalid() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = folder.path().join("good.yaml");
+    fs::write(&good, GOOD).unwrap();
+    let output = run(["check", good.to_str().unwrap(), "/nowhere/b.yaml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("good.yaml: valid"));
+    assert_eq!(
+        stderr(&output),
+        "tidegate: cannot read /nowhere/b.yaml: there is no such file\n"
+    );
+}
+
+#[test]
+fn json_has_every_problem_of_every_file() {
+    let output = run_with_input(["check", "-", "--format", "json"], BAD);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output), "");
+    let report: Value = serde_json::from_str(stdout(&output)).unwrap();
+    assert_eq!(report["valid"], false);
+    let problems = report["files"][0]["problems"].as_array().unwrap();
+    assert!(problems.len() >= 3, "{problems:?}");
+    let unknown = problems.iter().find(|problem| problem["column"] == 14).unwrap();
+    assert_eq!(unknown["line"], 4);
+    assert!(unknown["cure"].as_str().unwrap().contains("quota"), "{unknown}");
+    assert_eq!(unknown["severity"], "error");
+
+    let good = run_with_input(["check", "-", "--format", "json"], GOOD);
+    assert_eq!(good.status.code(), Some(0));
+    let report: Value = serde_json::from_str(stdout(&good)).unwrap();
+    assert_eq!(report["valid"], true);
+    assert_eq!(report["files"][0]["policies"][1]["name"], "login");
+}
+
+#[test]
+fn the_key_file_that_a_policy_file_names_is_checked_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tidegate.yaml");
+    fs::write(
+        &file,
+        format!("identity:\n  api_key: {{ header: x-api-key, keys: keys.yaml }}\n{GOOD}"),
+    )
+    .unwrap();
+    let output = run(["check", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("hash-key"), "{}", stderr(&output));
+}
+
+#[test]
+fn every_example_is_valid() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+    let files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
+        .filter(|path| path.ends_with(".yaml") && !path.ends_with("keys.yaml"))
+        .collect();
+    assert!(!files.is_empty());
+    let output = run(["check"].into_iter().chain(files.iter().map(String::as_str)));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "", "no warnings either");
+}

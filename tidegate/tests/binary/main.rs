@@ -1,0 +1,8 @@
+//! The real binary, as users start it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod check;
+mod errors;
+mod keys;
+mod process;
+mod serve;
