@@ -1,25 +1,67 @@
-//! Atomics and waiting, so that loom can take their place.
+//! Atomics, locks and waiting, so that loom can take their place.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(loom)]
+use loom::sync as locks;
+#[cfg(all(feature = "std", not(loom)))]
+use std::sync as locks;
+
+/// What a lock gives to its holder.
+#[cfg(any(feature = "std", loom))]
+pub(crate) type Guard<'a, T> = locks::MutexGuard<'a, T>;
+/// What a lock gives to its holder.
+#[cfg(not(any(feature = "std", loom)))]
+pub(crate) type Guard<'a, T> = spin::MutexGuard<'a, T>;
+
+/// A lock for work of up to some microseconds: waiters sleep with `std`, and spin without.
+#[derive(Debug)]
+pub(crate) struct Mutex<T>(
+    #[cfg(any(feature = "std", loom))] locks::Mutex<T>,
+    #[cfg(not(any(feature = "std", loom)))] spin::Mutex<T>,
+);
+
+#[cfg(any(feature = "std", loom))]
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(locks::Mutex::new(value))
+    }
+
+    /// Nothing under these locks panics half-way, so a poisoned one holds no broken state.
+    pub(crate) fn lock(&self) -> Guard<'_, T> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(not(any(feature = "std", loom)))]
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(spin::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> Guard<'_, T> {
+        self.0.lock()
+    }
+}
+
 /// Looks at a busy lock before the thread gives its time slice away. A line is held for some tens of nanoseconds, so
 /// one that stays busy for longer than this has a holder that is not running.
-#[cfg(not(loom))]
+#[cfg(all(feature = "std", not(loom)))]
 const SPINS: u32 = 64;
 
 /// Waiting for a lock that is held for a very short time.
 pub(crate) struct Wait {
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "std", not(loom)))]
     looks: u32,
 }
 
 impl Wait {
     pub(crate) const fn new() -> Self {
         Self {
-            #[cfg(not(loom))]
+            #[cfg(all(feature = "std", not(loom)))]
             looks: 0,
         }
     }
@@ -27,11 +69,12 @@ impl Wait {
     /// Waits a little: spinning at first, then (with `std`) by letting other threads run.
     #[cfg(not(loom))]
     pub(crate) fn a_little(&mut self) {
-        self.looks = self.looks.saturating_add(1);
         #[cfg(feature = "std")]
-        if self.looks > SPINS {
-            std::thread::yield_now();
-            return;
+        {
+            self.looks = self.looks.saturating_add(1);
+            if self.looks > SPINS {
+                return std::thread::yield_now();
+            }
         }
         core::hint::spin_loop();
     }

@@ -2,13 +2,14 @@
 
 mod batch;
 mod buckets;
+mod ledger;
 mod line;
-mod teller;
 
 use crate::limit::Shape;
 use crate::{Charge, Decision, Decisions, HoldId, Key, Mode, Timestamp};
 
 use buckets::{Ask, Buckets};
+use ledger::{Ledger, LedgerUsage};
 
 /// How much memory a [`Table`] may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +17,17 @@ pub struct TableSize {
     /// Bytes for token and leaky buckets, reserved at once: 24 for each key that is to be remembered at one time. Rounded down to
     /// whole pages of 4 KiB; at least one.
     pub bucket_bytes: usize,
-    /// Bytes for all other algorithms.
+    /// Bytes for all other algorithms: half for windows, about 110 for each; half for logs and slots, 16 and 24 more for each
+    /// spending or slot. At least [`TableSize::MIN_LEDGER_BYTES`].
     pub ledger_bytes: usize,
 }
 
 impl TableSize {
     /// Bytes of buckets per key at the working load, two thirds full.
     pub const BYTES_PER_BUCKET: usize = 24;
+
+    /// What the ledger takes at least.
+    pub const MIN_LEDGER_BYTES: usize = Ledger::MIN_BYTES;
 }
 
 /// The counters of one process, shared by its threads.
@@ -33,6 +38,7 @@ impl TableSize {
 #[derive(Debug)]
 pub struct Table {
     buckets: Buckets,
+    ledger: Ledger,
 }
 
 /// What a [`Table`] holds.
@@ -42,6 +48,12 @@ pub struct Usage {
     pub bucket_bytes: usize,
     /// Buckets forgotten before they were full again. More than a few mean that the table is too small, or under a flood of keys.
     pub bucket_evictions: u64,
+    /// Bytes taken by all other algorithms.
+    pub ledger_bytes: usize,
+    /// Windows, logs and slots that are kept, those included that are fresh again and not yet replaced.
+    pub ledger_entries: usize,
+    /// Windows, logs and slots forgotten before they were fresh again.
+    pub ledger_evictions: u64,
 }
 
 impl Table {
@@ -55,6 +67,7 @@ impl Table {
     pub fn with_advice(size: TableSize, before_use: impl FnOnce(*const u8, usize)) -> Self {
         Self {
             buckets: Buckets::new(size.bucket_bytes, before_use),
+            ledger: Ledger::new(size.ledger_bytes),
         }
     }
 
@@ -76,13 +89,23 @@ impl Table {
     }
 
     /// Gives back the slot of a concurrency limit that `hold` took under `key`. Twice is the same as once.
-    pub fn release(&self, _key: Key, _hold: HoldId, _now: Timestamp) {}
+    pub fn release(&self, key: Key, hold: HoldId, now: Timestamp) {
+        self.ledger.release(key, hold, now);
+    }
 
     /// What the table holds and has lost.
     pub fn usage(&self) -> Usage {
+        let LedgerUsage {
+            bytes,
+            live,
+            evictions,
+        } = self.ledger.usage();
         Usage {
             bucket_bytes: self.buckets.bytes(),
             bucket_evictions: self.buckets.evictions(),
+            ledger_bytes: bytes,
+            ledger_entries: live,
+            ledger_evictions: evictions,
         }
     }
 
@@ -102,8 +125,7 @@ impl Table {
                     now: now.as_nanos(),
                 },
             ),
-            // Until the ledger keeps their state, as if nothing had been spent.
-            Shape::Tally(tally) => tally.look(None, charge.cost, now),
+            Shape::Tally(tally) => self.ledger.charge(charge, tally, now),
         }
     }
 }

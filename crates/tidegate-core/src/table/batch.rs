@@ -1,64 +1,81 @@
 //! Several charges of one request, all or nothing: everything involved is locked, then all is decided, then all is written.
 
+mod buckets;
+mod ledger;
+
 use smallvec::SmallVec;
 
+use self::buckets::BucketBatch;
+use self::ledger::LedgerBatch;
 use super::Table;
-use super::teller::Teller;
 use crate::limit::Shape;
-use crate::{Charge, Decision, Decisions, Mode, Timestamp};
-
-/// Charges, each with the account of its counter.
-type Opened<'c> = SmallVec<[(&'c Charge<'c>, usize); 4]>;
+use crate::{Charge, Cost, Decision, Decisions, Mode, Timestamp};
 
 pub(super) fn charge(table: &Table, charges: &[Charge<'_>], now: Timestamp) -> Decisions {
-    let mut teller = Teller::new(&table.buckets, now.as_nanos());
-    let opened: Opened<'_> = charges
-        .iter()
-        .map(|charge| (charge, open(&mut teller, charge)))
-        .collect();
-    teller.lock();
-
-    let mut each: SmallVec<[Decision; 4]> = opened
-        .iter()
-        .map(|&(charge, account)| decide(&mut teller, charge, account))
-        .collect();
-    let charged = opened
+    let mut batch = Batch {
+        buckets: BucketBatch::new(&table.buckets, now.as_nanos()),
+        ledger: LedgerBatch::new(&table.ledger, now),
+    };
+    batch.lock(charges);
+    let mut each: SmallVec<[Decision; 4]> = charges.iter().map(|charge| batch.decide(charge)).collect();
+    let charged = charges
         .iter()
         .zip(&each)
-        .all(|((charge, _), decision)| decision.outcome.passes() || charge.mode == Mode::Shadow);
+        .all(|(charge, decision)| decision.outcome.passes() || charge.mode == Mode::Shadow);
     if !charged {
-        teller.undo();
-        for (&(charge, account), decision) in opened.iter().zip(&mut each) {
-            *decision = unspent(&teller, charge, account, *decision);
+        batch.undo();
+        for (charge, decision) in charges.iter().zip(&mut each) {
+            *decision = Decision {
+                outcome: decision.outcome,
+                ..batch.look(charge)
+            };
         }
     }
-    teller.write();
+    batch.write();
     Decisions { charged, each }
 }
 
-fn open<'c>(teller: &mut Teller<'_, 'c>, charge: &'c Charge<'_>) -> usize {
-    match charge.limit.shape() {
-        Shape::Bucket(bucket) => teller.open(charge.key, bucket),
-        Shape::Tally(_) => 0,
-    }
+/// Everything that the charges of one request touch. Lines of buckets are locked before shards of the ledger.
+struct Batch<'t, 'c> {
+    buckets: BucketBatch<'t, 'c>,
+    ledger: LedgerBatch<'t, 'c>,
 }
 
-fn decide<'c>(teller: &mut Teller<'_, 'c>, charge: &'c Charge<'_>, account: usize) -> Decision {
-    match charge.limit.shape() {
-        Shape::Bucket(bucket) => teller.decide(account, bucket, charge.cost.units()),
-        // Until the ledger keeps their state, as if nothing had been spent.
-        Shape::Tally(tally) => tally.look(None, charge.cost, Timestamp::EPOCH),
+impl<'c> Batch<'_, 'c> {
+    fn lock(&mut self, charges: &'c [Charge<'_>]) {
+        for charge in charges {
+            match charge.limit.shape() {
+                Shape::Bucket(bucket) => self.buckets.open(charge.key, bucket),
+                Shape::Tally(tally) => self.ledger.open(charge, tally),
+            }
+        }
+        self.buckets.lock();
+        self.ledger.lock();
     }
-}
 
-/// The outcome as it was told, with what is left now that nothing is spent.
-fn unspent(teller: &Teller<'_, '_>, charge: &Charge<'_>, account: usize, told: Decision) -> Decision {
-    let left = match charge.limit.shape() {
-        Shape::Bucket(bucket) => teller.look(account, bucket),
-        Shape::Tally(tally) => tally.look(None, crate::Cost::LOOK, Timestamp::EPOCH),
-    };
-    Decision {
-        outcome: told.outcome,
-        ..left
+    /// Decides on a charge as if those before it were spent.
+    fn decide(&mut self, charge: &'c Charge<'_>) -> Decision {
+        match charge.limit.shape() {
+            Shape::Bucket(bucket) => self.buckets.decide(charge.key, bucket, charge.cost.units()),
+            Shape::Tally(tally) => self.ledger.decide(charge, tally),
+        }
+    }
+
+    /// What a charge that only looks would answer.
+    fn look(&self, charge: &Charge<'_>) -> Decision {
+        match charge.limit.shape() {
+            Shape::Bucket(bucket) => self.buckets.look(charge.key, bucket),
+            Shape::Tally(tally) => self.ledger.look(charge, tally, Cost::LOOK),
+        }
+    }
+
+    fn undo(&mut self) {
+        self.buckets.undo();
+        self.ledger.undo();
+    }
+
+    fn write(self) {
+        self.buckets.write();
+        self.ledger.write();
     }
 }

@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::buckets::{Ask, Buckets, Pair, Place};
-use super::line::Locked;
 use crate::algorithm::bucket::Bucket;
+use crate::table::buckets::{Ask, Buckets, Pair, Place};
+use crate::table::line::Locked;
 use crate::{Decision, Key};
 
 /// Holds the lines of a batch's buckets and a working copy of each.
-pub(super) struct Teller<'t, 'c> {
+pub(super) struct BucketBatch<'t, 'c> {
     buckets: &'t Buckets,
     now: u64,
     accounts: SmallVec<[Account<'c>; 4]>,
@@ -35,7 +35,7 @@ struct Slot {
     slot: usize,
 }
 
-impl<'t, 'c> Teller<'t, 'c> {
+impl<'t, 'c> BucketBatch<'t, 'c> {
     pub(super) fn new(buckets: &'t Buckets, now: u64) -> Self {
         Self {
             buckets,
@@ -45,10 +45,10 @@ impl<'t, 'c> Teller<'t, 'c> {
         }
     }
 
-    /// The account of `key`, new or of an earlier charge.
-    pub(super) fn open(&mut self, key: Key, bucket: &'c Bucket) -> usize {
-        if let Some(known) = self.accounts.iter().position(|account| account.key == key) {
-            return known;
+    /// Opens an account for `key`, unless an earlier charge did.
+    pub(super) fn open(&mut self, key: Key, bucket: &'c Bucket) {
+        if self.accounts.iter().any(|account| account.key == key) {
+            return;
         }
         self.accounts.push(Account {
             key,
@@ -59,7 +59,6 @@ impl<'t, 'c> Teller<'t, 'c> {
             settled: 0,
             spent: 0,
         });
-        self.accounts.len() - 1
     }
 
     /// Holds the home of every account, and the other line of those that are not at home, and reads what is there.
@@ -98,10 +97,11 @@ impl<'t, 'c> Teller<'t, 'c> {
     }
 
     /// Decides on the working copy.
-    pub(super) fn decide(&mut self, account: usize, bucket: &'c Bucket, cost: u64) -> Decision {
-        let account = &mut self.accounts[account];
-        let step = bucket.decide(account.spent, cost, self.now);
-        if let Some(tat) = step.next_tat {
+    pub(super) fn decide(&mut self, key: Key, bucket: &'c Bucket, cost: u64) -> Decision {
+        let mut account = self.accounts.iter_mut().find(|account| account.key == key);
+        let spent = account.as_ref().map_or(0, |account| account.spent);
+        let step = bucket.decide(spent, cost, self.now);
+        if let (Some(account), Some(tat)) = (&mut account, step.next_tat) {
             if !step.decision.outcome.passes() && account.spent == account.found {
                 account.settled = tat;
             }
@@ -112,8 +112,11 @@ impl<'t, 'c> Teller<'t, 'c> {
     }
 
     /// What the working copy holds.
-    pub(super) fn look(&self, account: usize, bucket: &Bucket) -> Decision {
-        bucket.decide(self.accounts[account].spent, 0, self.now).decision
+    pub(super) fn look(&self, key: Key, bucket: &Bucket) -> Decision {
+        let account = self.accounts.iter().find(|account| account.key == key);
+        bucket
+            .decide(account.map_or(0, |account| account.spent), 0, self.now)
+            .decision
     }
 
     /// Forgets what was spent.
