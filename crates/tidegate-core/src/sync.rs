@@ -10,6 +10,18 @@ use loom::sync as locks;
 #[cfg(all(feature = "std", not(loom)))]
 use std::sync as locks;
 
+/// Stores into a word that only the caller changes, while others may fail at a read-modify-write of it.
+///
+/// A store comes after each such failure that it did not see, or the failed one would have seen the store. Loom 0.7 does not
+/// know this (its list of rules leaves "RMW atomicity" empty), so it gets a swap, which says the same.
+#[inline]
+pub(crate) fn store_as_owner(word: &AtomicU64, value: u64, order: Ordering) {
+    #[cfg(not(loom))]
+    word.store(value, order);
+    #[cfg(loom)]
+    word.swap(value, order);
+}
+
 /// What a lock gives to its holder.
 #[cfg(any(feature = "std", loom))]
 pub(crate) type Guard<'a, T> = locks::MutexGuard<'a, T>;

@@ -5,7 +5,7 @@
 //! | 0 to 3 | tags: 61 bits of the key's hash, 2 bits of pressure, 1 bit that is the lock in word 0 and unused elsewhere |
 //! | 4 to 7 | the tat of each bucket; one that is not later than now is a full bucket, so its slot is free |
 
-use crate::sync::{AtomicU64, Ordering, Wait};
+use crate::sync::{AtomicU64, Ordering, Wait, store_as_owner};
 
 /// Buckets in a line.
 pub(super) const SLOTS: usize = 4;
@@ -75,7 +75,8 @@ impl Line {
         // Acquire pairs with the Release in `Locked::drop`: what the last holder wrote is seen. One read-modify-write and no
         // load before it, so that a line that is not in the cache is fetched once.
         let held = self.tags[0].fetch_or(LOCK, Ordering::Acquire) & LOCK != 0;
-        (!held).then_some(Locked(self))
+        // Not `then_some`: the guard must not exist, and so not be dropped, unless the lock is ours.
+        (!held).then(|| Locked(self))
     }
 
     /// Whether a slot looked free at `now`, without taking the lock: a hint.
@@ -113,13 +114,19 @@ pub(super) struct Locked<'a>(&'a Line);
 impl Locked<'_> {
     #[inline]
     pub(super) fn find(&self, tag: Tag) -> Option<usize> {
-        self.first(|slot| self.word(slot) & IDENTITY == tag.0)
+        // All are looked at, so that only found or not found is a branch.
+        let mut found = 0u32;
+        for slot in 0..SLOTS {
+            found |= u32::from(self.word(slot) & IDENTITY == tag.0) << slot;
+        }
+        (found != 0).then(|| found.trailing_zeros() as usize)
     }
 
-    /// A slot whose bucket is full again.
+    /// The slot whose bucket has been full for the longest time: a key that comes back soon finds its slot still there.
     #[inline]
     pub(super) fn free(&self, now: u64) -> Option<usize> {
-        self.first(|slot| self.tat(slot) <= now)
+        let oldest = (0..SLOTS).min_by_key(|&slot| self.tat(slot))?;
+        (self.tat(oldest) <= now).then_some(oldest)
     }
 
     #[inline]
@@ -141,23 +148,13 @@ impl Locked<'_> {
         let slot = slot % SLOTS;
         let lock = if slot == 0 { LOCK } else { 0 };
         let word = entry.tag.0 | (entry.pressure << PRESSURE_SHIFT) | lock;
-        self.0.tags[slot].store(word, Ordering::Relaxed);
+        store_as_owner(&self.0.tags[slot], word, Ordering::Relaxed);
         self.0.tats[slot].store(entry.tat, Ordering::Relaxed);
     }
 
     #[inline]
     fn word(&self, slot: usize) -> u64 {
         self.0.tags[slot % SLOTS].load(Ordering::Relaxed)
-    }
-
-    /// The first slot that is `wanted`. All are looked at, so that only found or not found is a branch.
-    #[inline]
-    fn first(&self, wanted: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut found = 0u32;
-        for slot in 0..SLOTS {
-            found |= u32::from(wanted(slot)) << slot;
-        }
-        (found != 0).then(|| found.trailing_zeros() as usize)
     }
 }
 
@@ -167,6 +164,6 @@ impl Drop for Locked<'_> {
         let word = &self.0.tags[0];
         // Only the holder changes this word; others can at most set the lock bit again, which this clears.
         // Release pairs with the Acquire in `Line::try_lock`.
-        word.store(word.load(Ordering::Relaxed) & !LOCK, Ordering::Release);
+        store_as_owner(word, word.load(Ordering::Relaxed) & !LOCK, Ordering::Release);
     }
 }
