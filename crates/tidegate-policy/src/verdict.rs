@@ -1,5 +1,8 @@
 //! What becomes of a request.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use smallvec::SmallVec;

@@ -14,6 +14,13 @@ const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+
 /// `application/problem+json` if the client names it and likes it no less than `application/json`, or likes it more by
 /// its wildcards; `application/json` otherwise, also when it accepts neither.
 pub(super) fn media_type(fields: &HeaderMap) -> HeaderValue {
+    let mut lines = fields.get_all(header::ACCEPT).iter();
+    match (lines.next(), lines.next()) {
+        (None, _) => return JSON,
+        // What most programs send.
+        (Some(only), None) if only == "*/*" => return JSON,
+        _ => {}
+    }
     let mut problem = Weight::default();
     let mut json = Weight::default();
     for range in ranges(fields) {

@@ -15,6 +15,9 @@ const SUBJECT: HeaderName = HeaderName::from_static("x-tidegate-subject");
 const REMAINING: HeaderName = HeaderName::from_static("x-tidegate-remaining");
 const SHADOW: HeaderName = HeaderName::from_static("x-tidegate-shadow");
 
+/// The most fields that one request gets.
+const MOST_FIELDS: usize = 6;
+
 /// What our request fields begin with.
 const RESERVED: &[u8] = b"x-tidegate-";
 
@@ -30,6 +33,7 @@ const RESERVED: &[u8] = b"x-tidegate-";
 /// | `x-tidegate-failure` | why the store could not decide |
 pub fn tell_origin(verdict: &Verdict<'_>, identity: &Identity, fields: &mut HeaderMap) {
     strip(fields);
+    fields.reserve(MOST_FIELDS);
     fields.insert(VERDICT, HeaderValue::from_static(verdict.word()));
     if let Identity::Known { subject, tier } = identity {
         fields.insert(SUBJECT, escaped(subject));
