@@ -24,6 +24,15 @@ const MAX_FORWARDED_BYTES: usize = 4096;
 const MAX_FORWARDED_ENTRIES: usize = 32;
 
 impl Trust {
+    /// Whether what `peer`, the other end of the socket, says about who came before it is believed.
+    pub fn believes(&self, peer: IpAddr) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Proxies(networks) => covers(networks, peer.to_canonical()),
+            Self::Hops(_) => true,
+        }
+    }
+
     /// The client's address, in canonical form, for a request from `peer` with these header fields.
     ///
     /// `X-Forwarded-For` is read from the right, all its lines as one list, and each entry is believed only as far as the

@@ -1,8 +1,6 @@
 //! From what was asked for to a server whose ports are bound: everything that can go wrong before the first request.
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
-use std::thread::available_parallelism;
 use std::time::Duration;
 use std::{error, fmt, io};
 
@@ -13,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::clock::Clock;
 use crate::demo::DemoOrigin;
-use crate::gateway::{self, Gateway};
+use crate::gateway::{BindError, Gateway, Settings};
 use crate::load::{LoadError, Loaded, PolicySource};
 use crate::pipeline::Pipeline;
 use crate::signals::StopSignals;
@@ -48,7 +46,7 @@ pub struct Server {
     pub(crate) runtime: Runtime,
     pub(crate) signals: StopSignals,
     pub(crate) demo: Option<DemoOrigin>,
-    pub(crate) gateway: Gateway,
+    pub(crate) gateway: Gateway<Memory>,
     facts: Facts,
 }
 
@@ -119,15 +117,16 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         .build()
         .map_err(BootError::System)?;
     let (upstream, demo) = runtime.block_on(origin(&options, config.gateway.upstream.take()))?;
-    let settings = gateway_settings(&config.gateway, &upstream, options.drain)?;
+    let mut settings = Settings::configured(&config.gateway, upstream.clone());
+    settings.timeouts.drain = options.drain;
     let store = Memory::new(table_size(config.store));
     let policies = config.policies.policies().to_vec();
-    let pipeline = {
-        let _ = (api_keys, store, Clock::system());
-        Pipeline::open()
-    };
-    let addresses = settings.listen.clone();
-    let gateway = Gateway::bind(settings, pipeline).map_err(|error| BootError::Bind { addresses, error })?;
+    let pipeline = Pipeline::new(config, api_keys, store, Clock::system());
+    let gateway =
+        Gateway::bind(settings, pipeline).map_err(|BindError { address, error }| BootError::Bind {
+            addresses: vec![address],
+            error,
+        })?;
     let signals = runtime
         .block_on(async { StopSignals::catch() })
         .map_err(BootError::System)?;
@@ -167,40 +166,6 @@ async fn origin(
             Ok((upstream, Some(demo)))
         }
     }
-}
-
-fn gateway_settings(
-    configured: &tidegate_policy::Gateway,
-    upstream: &Upstream,
-    drain: Duration,
-) -> Result<gateway::Settings, BootError> {
-    let upstream = gateway::Upstream::parse(&upstream.to_string())
-        .map_err(|error| BootError::System(io::Error::other(error)))?;
-    let workers = configured
-        .workers
-        .or_else(|| available_parallelism().ok())
-        .unwrap_or(NonZeroUsize::MIN);
-    let (timeouts, bounds) = (&configured.timeouts, &configured.bounds);
-    Ok(gateway::Settings {
-        listen: configured.listen.clone(),
-        upstream,
-        workers,
-        via: None,
-        timeouts: gateway::Timeouts {
-            header: timeouts.request_header,
-            connect: timeouts.connect,
-            response: timeouts.upstream_response,
-            body: timeouts.idle,
-            drain,
-            ..gateway::Timeouts::default()
-        },
-        bounds: gateway::Bounds {
-            connections: bounds.max_connections,
-            header_bytes: bounds.max_header_bytes,
-            header_fields: bounds.max_headers,
-            ..gateway::Bounds::default()
-        },
-    })
 }
 
 /// A secret of this process: its counters live and die with it.

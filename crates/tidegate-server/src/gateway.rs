@@ -17,25 +17,48 @@ mod settings;
 mod upgrade;
 mod worker;
 
+use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
+use tidegate_store::Store;
 use tokio::sync::{oneshot, watch};
 
-pub use settings::{Bounds, Settings, Timeouts, Upstream, UpstreamError};
+pub use settings::{Bounds, Settings, Timeouts};
 
 use crate::pipeline::Pipeline;
 
 /// A gateway that listens, and serves once it is run.
 #[derive(Debug)]
-pub struct Gateway {
+pub struct Gateway<S> {
     settings: Arc<Settings>,
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<Pipeline<S>>,
     local_addrs: Vec<SocketAddr>,
     /// For each worker, one listener per address.
     listeners: Vec<Vec<TcpListener>>,
+}
+
+/// An address that cannot be listened on.
+#[derive(Debug)]
+pub struct BindError {
+    /// The address.
+    pub address: SocketAddr,
+    /// Why not.
+    pub error: io::Error,
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot listen on {}: {}", self.address, self.error)
+    }
+}
+
+impl std::error::Error for BindError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
 }
 
 /// How a gateway ended.
@@ -45,23 +68,17 @@ pub struct Drained {
     pub cut: usize,
 }
 
-impl Gateway {
+impl<S: Store> Gateway<S> {
     /// Listens as `settings` say. Connections wait until [`Gateway::run`].
     ///
     /// # Errors
     /// An address that cannot be listened on, for instance because another process does.
-    pub fn bind(settings: Settings, pipeline: Pipeline) -> io::Result<Self> {
+    pub fn bind(settings: Settings, pipeline: Pipeline<S>) -> Result<Self, BindError> {
         let workers = settings.workers.get();
         let mut listeners: Vec<Vec<TcpListener>> = (0..workers).map(|_| Vec::new()).collect();
         let mut local_addrs = Vec::new();
         for &address in &settings.listen {
-            refuse_shared(address)?;
-            let mut bound = address;
-            for worker in &mut listeners {
-                let listener = listen(bound)?;
-                bound = listener.local_addr()?;
-                worker.push(listener);
-            }
+            let bound = listen_all(address, &mut listeners).map_err(|error| BindError { address, error })?;
             local_addrs.push(bound);
         }
         Ok(Self {
@@ -107,10 +124,10 @@ impl Gateway {
 
 type Running = oneshot::Receiver<io::Result<usize>>;
 
-fn start(
+fn start<S: Store>(
     index: usize,
     settings: Arc<Settings>,
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<Pipeline<S>>,
     listeners: Vec<TcpListener>,
     stop: watch::Receiver<bool>,
 ) -> io::Result<Running> {
@@ -119,7 +136,7 @@ fn start(
         .name(format!("gateway-{index}"))
         .spawn(move || {
             // Nobody may be listening any more; then nobody needs to know.
-            let _ = told.send(worker::run(settings, pipeline, listeners, stop));
+            let _ = told.send(worker::run(index, settings, pipeline, listeners, stop));
         })?;
     Ok(running)
 }
@@ -132,6 +149,18 @@ async fn join(workers: Vec<Running>) -> io::Result<Drained> {
             .map_err(|_| io::Error::other("a worker of the gateway panicked"))??;
     }
     Ok(Drained { cut })
+}
+
+/// Listens on `address` for each worker; the address with the port it really has.
+fn listen_all(address: SocketAddr, workers: &mut [Vec<TcpListener>]) -> io::Result<SocketAddr> {
+    refuse_shared(address)?;
+    let mut bound = address;
+    for worker in workers {
+        let listener = listen(bound)?;
+        bound = listener.local_addr()?;
+        worker.push(listener);
+    }
+    Ok(bound)
 }
 
 /// An error if anybody listens on `address` already. `SO_REUSEPORT` alone would let two gateways of one user share a port

@@ -4,6 +4,7 @@ use std::future::pending;
 use std::io;
 use std::pin::pin;
 
+use tidegate_store::Memory;
 use tokio::sync::oneshot;
 
 use crate::boot::Server;
@@ -43,7 +44,7 @@ impl Server {
     }
 }
 
-async fn until_signalled(gateway: Gateway, mut signals: StopSignals) -> io::Result<Ending> {
+async fn until_signalled(gateway: Gateway<Memory>, mut signals: StopSignals) -> io::Result<Ending> {
     let (stop, stopped) = oneshot::channel::<()>();
     let mut serving = pin!(gateway.run(async {
         // The sender says stop by going away.

@@ -16,6 +16,8 @@ use hyper::body::Incoming;
 use super::client::InFlight;
 use super::deadline::Deadline;
 use super::pool::{Link, Pool};
+use super::settings::Timeouts;
+use crate::pipeline::Hold;
 
 /// A body broke off.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(crate) enum BodyError {
     Broken(hyper::Error),
     /// Nothing came in time.
     Stalled,
+    /// It is longer than the bound.
+    TooLong,
 }
 
 impl fmt::Display for BodyError {
@@ -31,6 +35,7 @@ impl fmt::Display for BodyError {
         match self {
             Self::Broken(error) => write!(f, "the body broke off: {error}"),
             Self::Stalled => f.write_str("the body stopped coming"),
+            Self::TooLong => f.write_str("the body is too long"),
         }
     }
 }
@@ -44,6 +49,8 @@ struct Upload {
     incoming: Incoming,
     progress: Rc<Progress>,
     gate: Option<Gate>,
+    /// How many bytes may still come.
+    left: u64,
 }
 
 /// How far a request's body has come, as its sender sees it.
@@ -63,6 +70,8 @@ pub(crate) enum UploadState {
     Client,
     /// The client's connection broke, or its body is malformed.
     Broken,
+    /// Nobody: the client's body is longer than the bound.
+    TooLong,
     /// Nobody: it is through.
     Done,
 }
@@ -71,31 +80,40 @@ impl Progress {
     pub(crate) fn upload(&self) -> UploadState {
         self.upload.get()
     }
+
+    fn moved(&self, to: UploadState) {
+        self.upload.set(to);
+        self.deadline.set(match to {
+            UploadState::Done => self.response,
+            _ => self.idle,
+        });
+    }
 }
 
 impl RequestBody {
     /// No body.
     pub(crate) const EMPTY: Self = Self(None);
 
-    /// A body that is sent on as it comes. `deadline` passes if it rests for `idle`, or if no response begins within `response`
-    /// of its end.
+    /// A body of at most `most` bytes that is sent on as it comes. `deadline` passes if it rests for `timeouts.body`, or if no
+    /// response begins within `timeouts.response` of its end.
     pub(crate) fn streaming(
         incoming: Incoming,
+        most: u64,
         deadline: Deadline,
-        idle: Duration,
-        response: Duration,
+        timeouts: &Timeouts,
     ) -> (Self, Rc<Progress>) {
-        deadline.set(idle);
+        deadline.set(timeouts.body);
         let progress = Rc::new(Progress {
             deadline,
-            idle,
-            response,
+            idle: timeouts.body,
+            response: timeouts.response,
             upload: Cell::new(UploadState::Upstream),
         });
         let upload = Upload {
             incoming,
             progress: progress.clone(),
             gate: None,
+            left: most,
         };
         (Self(Some(upload)), progress)
     }
@@ -111,6 +129,37 @@ impl RequestBody {
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
+    }
+}
+
+impl Upload {
+    fn came(
+        &mut self,
+        frame: Option<Result<Frame<Bytes>, hyper::Error>>,
+    ) -> Option<Result<Frame<Bytes>, BodyError>> {
+        let frame = match frame {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => {
+                self.progress.upload.set(UploadState::Broken);
+                return Some(Err(BodyError::Broken(error)));
+            }
+            None => {
+                self.progress.moved(UploadState::Done);
+                return None;
+            }
+        };
+        let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
+        let Some(left) = self.left.checked_sub(bytes) else {
+            self.progress.upload.set(UploadState::TooLong);
+            return Some(Err(BodyError::TooLong));
+        };
+        self.left = left;
+        self.progress.moved(if self.incoming.is_end_stream() {
+            UploadState::Done
+        } else {
+            UploadState::Upstream
+        });
+        Some(Ok(frame))
     }
 }
 
@@ -161,34 +210,11 @@ impl Body for RequestBody {
             ready!(gate.poll(cx));
             upload.gate = None;
         }
-        let progress = &upload.progress;
         let Poll::Ready(frame) = Pin::new(&mut upload.incoming).poll_frame(cx) else {
-            progress.upload.set(UploadState::Client);
+            upload.progress.upload.set(UploadState::Client);
             return Poll::Pending;
         };
-        Poll::Ready(match frame {
-            Some(Ok(frame)) => {
-                let ended = upload.incoming.is_end_stream();
-                progress.upload.set(if ended {
-                    UploadState::Done
-                } else {
-                    UploadState::Upstream
-                });
-                progress
-                    .deadline
-                    .set(if ended { progress.response } else { progress.idle });
-                Some(Ok(frame))
-            }
-            Some(Err(error)) => {
-                progress.upload.set(UploadState::Broken);
-                Some(Err(BodyError::Broken(error)))
-            }
-            None => {
-                progress.upload.set(UploadState::Done);
-                progress.deadline.set(progress.response);
-                None
-            }
-        })
+        Poll::Ready(upload.came(frame))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -265,6 +291,8 @@ impl Drop for UpstreamBody {
 /// What a client is sent.
 pub(crate) struct ResponseBody {
     content: Content,
+    /// The request's slots; they end with it.
+    hold: Option<Hold>,
     in_flight: Option<InFlight>,
     on_break: OnBreak,
 }
@@ -300,6 +328,12 @@ impl ResponseBody {
         Self::of(Content::Upstream(body))
     }
 
+    /// Keeps the request's slots until the body has ended, in whichever way.
+    pub(crate) fn holding(mut self, hold: Option<Hold>) -> Self {
+        self.hold = hold;
+        self
+    }
+
     /// Keeps `in_flight` until the body has ended, in whichever way.
     pub(crate) fn carrying(mut self, in_flight: InFlight, on_break: OnBreak) -> Self {
         self.in_flight = Some(in_flight);
@@ -310,6 +344,7 @@ impl ResponseBody {
     fn of(content: Content) -> Self {
         Self {
             content,
+            hold: None,
             in_flight: None,
             on_break: OnBreak::Close,
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::HeaderValue;
 use hyper::service::service_fn;
+use tidegate_store::Store;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -27,7 +28,7 @@ const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 256 * 1024;
 
 /// Serves `stream` until either side is done with it.
-pub(crate) async fn serve(worker: Rc<Worker>, mut stream: TcpStream, peer: IpAddr) {
+pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, mut stream: TcpStream, peer: IpAddr) {
     let client = Client::new(&worker.deadlines, worker.settings.timeouts);
     let Some((protocol, early)) = sniff(&mut stream, &client).await else {
         return;
@@ -39,7 +40,7 @@ pub(crate) async fn serve(worker: Rc<Worker>, mut stream: TcpStream, peer: IpAdd
         peer,
         origin: Origin {
             peer: address,
-            trusted: false,
+            trusted: worker.pipeline.trusts(peer),
             scheme: "http",
         },
         client: client.clone(),
@@ -82,7 +83,7 @@ enum End {
     Overdue,
 }
 
-async fn serve_http1(door: Rc<Door>, io: ClientIo) {
+async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let Door { worker, client, .. } = &*door;
     let service = service_fn(|request| {
         let door = door.clone();
@@ -122,7 +123,7 @@ async fn serve_http1(door: Rc<Door>, io: ClientIo) {
     }
 }
 
-async fn serve_http2(door: Rc<Door>, io: ClientIo) {
+async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let Door { worker, client, .. } = &*door;
     client.settle();
     let service = service_fn(|request| {

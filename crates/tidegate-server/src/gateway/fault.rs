@@ -29,6 +29,10 @@ pub(crate) enum Fault {
     RequestBody,
     /// The request's body stopped coming.
     RequestBodyTimeout,
+    /// The request's body is longer than the bound.
+    RequestBodyTooLong,
+    /// Too many requests wait for their leaky bucket.
+    Crowded,
     /// No connection to the upstream.
     Unreachable,
     /// No connection to the upstream in time.
@@ -131,6 +135,18 @@ impl Fault {
                 "request_body_timeout",
                 "The request body stopped coming.",
                 Close,
+            ),
+            Self::RequestBodyTooLong => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "request_body_too_long",
+                "The request body is longer than this gateway takes.",
+                Close,
+            ),
+            Self::Crowded => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too_many_waiting",
+                "Too many requests are waiting for their turn.",
+                Keep,
             ),
             Self::Unreachable => (
                 StatusCode::BAD_GATEWAY,

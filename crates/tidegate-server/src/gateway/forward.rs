@@ -138,12 +138,11 @@ struct Asked {
 }
 
 fn lost(error: &hyper::Error, wait: &Wait<'_>) -> Lost {
-    if wait.progress.map(Progress::upload) == Some(UploadState::Broken) {
-        Lost::For(Fault::RequestBody)
-    } else if error.is_parse() {
-        Lost::For(Fault::BadResponse)
-    } else {
-        Lost::Silent
+    match wait.progress.map(Progress::upload) {
+        Some(UploadState::Broken) => Lost::For(Fault::RequestBody),
+        Some(UploadState::TooLong) => Lost::For(Fault::RequestBodyTooLong),
+        _ if error.is_parse() => Lost::For(Fault::BadResponse),
+        _ => Lost::Silent,
     }
 }
 

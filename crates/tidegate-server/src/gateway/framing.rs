@@ -6,7 +6,7 @@
 
 use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
-use http::uri::{self, Uri};
+use http::uri::{self, Authority, Uri};
 use http::{HeaderMap, HeaderValue, Method, Version};
 
 use super::fault::Fault;
@@ -14,7 +14,7 @@ use super::settings::Bounds;
 
 /// Checks the head and brings it into the one form that goes on: an origin-form target (or `*`) and one `Host`.
 /// `default_host` stands in for HTTP/1.0 clients that name none.
-pub(crate) fn normalize(parts: &mut Parts, bounds: &Bounds, default_host: &HeaderValue) -> Result<(), Fault> {
+pub(crate) fn normalize(parts: &mut Parts, bounds: &Bounds, default_host: &Authority) -> Result<(), Fault> {
     if parts.method == Method::CONNECT {
         return Err(Fault::Connect);
     }
@@ -72,7 +72,7 @@ fn target(parts: &Parts, bounds: &Bounds) -> Result<bool, Fault> {
     }
 }
 
-fn host(parts: &mut Parts, absolute: bool, default_host: &HeaderValue) -> Result<(), Fault> {
+fn host(parts: &mut Parts, absolute: bool, default_host: &Authority) -> Result<(), Fault> {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let host = hosts.next();
     if hosts.next().is_some() {
@@ -98,7 +98,8 @@ fn host(parts: &mut Parts, absolute: bool, default_host: &HeaderValue) -> Result
             Ok(())
         }
         (None, None) if parts.version < Version::HTTP_11 => {
-            parts.headers.insert(HOST, default_host.clone());
+            let host = HeaderValue::from_str(default_host.as_str()).map_err(|_| Fault::Host)?;
+            parts.headers.insert(HOST, host);
             Ok(())
         }
         (None, _) => Err(Fault::Host),
@@ -133,7 +134,7 @@ mod tests {
         normalize(
             &mut parts,
             &Bounds::default(),
-            &HeaderValue::from_static("origin:1"),
+            &Authority::from_static("origin:1"),
         )?;
         Ok(parts)
     }

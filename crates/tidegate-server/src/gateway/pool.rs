@@ -132,7 +132,12 @@ impl Pool {
 }
 
 async fn connect(settings: &Settings) -> io::Result<TcpStream> {
-    let (host, port) = settings.upstream.address();
+    let authority = settings.upstream.authority();
+    let host = authority.host();
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let host = bare.unwrap_or(host);
+    let port = authority.port_u16().unwrap_or(80);
+    // A name is looked up for every connection, so that a change in DNS is followed.
     let stream = match host.parse::<IpAddr>() {
         Ok(address) => TcpStream::connect(SocketAddr::new(address, port)).await?,
         Err(_) => TcpStream::connect((host, port)).await?,

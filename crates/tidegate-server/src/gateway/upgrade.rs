@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 
 use super::client::InFlight;
 use super::deadline::Deadline;
+use crate::pipeline::Hold;
 
 /// The upstream's half of an upgraded connection, waiting for the client's.
 pub(crate) struct Tunnel {
@@ -20,6 +21,8 @@ pub(crate) struct Tunnel {
     pub(crate) early: Bytes,
     /// The request that became the tunnel; it ends with it.
     pub(crate) in_flight: InFlight,
+    /// Its slots, until then.
+    pub(crate) hold: Option<Hold>,
 }
 
 /// Bytes kept per direction.
@@ -33,6 +36,7 @@ impl Tunnel {
             upstream,
             early: upstream_early,
             in_flight,
+            hold,
         } = self;
         deadline.set(idle);
         let mut client = End::new(client, early, &deadline, idle);
@@ -49,7 +53,7 @@ impl Tunnel {
             Poll::Pending => deadline.poll(cx),
         })
         .await;
-        drop(in_flight);
+        drop((in_flight, hold));
     }
 }
 

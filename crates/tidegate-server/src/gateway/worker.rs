@@ -1,6 +1,7 @@
 //! One thread of the gateway: its runtime, its listeners, its connections, its pool.
 
 use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::TcpListener as StdListener;
 use std::rc::Rc;
@@ -8,6 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::{http1, http2};
+use tidegate_core::HoldId;
+use tidegate_store::Store;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::watch;
@@ -20,13 +23,14 @@ use super::settings::Settings;
 use crate::pipeline::Pipeline;
 
 /// What everything on one thread shares.
-pub(crate) struct Worker {
+pub(crate) struct Worker<S> {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) pipeline: Arc<Pipeline<S>>,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) pool: Rc<Pool>,
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<LocalExecutor>,
+    holds: Cell<u64>,
     stopping: Cell<bool>,
     connections: Cell<usize>,
     changed: tokio::sync::Notify,
@@ -34,9 +38,10 @@ pub(crate) struct Worker {
 
 /// Runs a worker on this thread until a stop was asked for and the last connection has ended or was cut. Returns how many were
 /// cut.
-pub(crate) fn run(
+pub(crate) fn run<S: Store>(
+    index: usize,
     settings: Arc<Settings>,
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<Pipeline<S>>,
     listeners: Vec<StdListener>,
     stop: watch::Receiver<bool>,
 ) -> io::Result<usize> {
@@ -44,13 +49,13 @@ pub(crate) fn run(
         .enable_all()
         .build_local(LocalOptions::default())?;
     runtime.block_on(async {
-        let worker = Rc::new(Worker::new(settings, pipeline));
+        let worker = Rc::new(Worker::new(index, settings, pipeline));
         worker.serve(listeners, stop).await
     })
 }
 
-impl Worker {
-    fn new(settings: Arc<Settings>, pipeline: Arc<Pipeline>) -> Self {
+impl<S: Store> Worker<S> {
+    fn new(index: usize, settings: Arc<Settings>, pipeline: Arc<Pipeline<S>>) -> Self {
         let deadlines = Deadlines::new(Deadlines::tick_for(settings.timeouts.shortest()));
         Self {
             pool: Pool::new(settings.clone(), deadlines.clone()),
@@ -59,10 +64,18 @@ impl Worker {
             settings,
             pipeline,
             deadlines,
+            holds: Cell::new(first_hold(index)),
             stopping: Cell::new(false),
             connections: Cell::new(0),
             changed: tokio::sync::Notify::new(),
         }
+    }
+
+    /// A name for the slots of one request.
+    pub(crate) fn next_hold(&self) -> HoldId {
+        let hold = self.holds.get();
+        self.holds.set(hold.wrapping_add(1));
+        HoldId(hold)
     }
 
     /// Whether connections should end as soon as they owe nothing.
@@ -142,6 +155,11 @@ impl Worker {
     }
 }
 
+/// Where a worker's names of slots begin: every worker of every process somewhere else, so that they do not meet in a store.
+fn first_hold(index: usize) -> u64 {
+    RandomState::new().hash_one(index)
+}
+
 /// How long accepting rests when the system is out of something.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -153,16 +171,16 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 /// A connection that counts.
-struct Open(Rc<Worker>);
+struct Open<S>(Rc<Worker<S>>);
 
-impl Open {
-    fn counted(worker: &Rc<Worker>) -> Self {
+impl<S> Open<S> {
+    fn counted(worker: &Rc<Worker<S>>) -> Self {
         worker.connections.set(worker.connections.get() + 1);
         Self(worker.clone())
     }
 }
 
-impl Drop for Open {
+impl<S> Drop for Open<S> {
     fn drop(&mut self) {
         self.0.connections.set(self.0.connections.get().saturating_sub(1));
         self.0.changed.notify_waiters();

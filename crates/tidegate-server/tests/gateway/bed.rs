@@ -6,8 +6,12 @@ use std::num::NonZeroUsize;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tidegate_server::gateway::{Drained, Gateway, Settings, Upstream};
+use tidegate_core::{KeyHasher, TableSize};
+use tidegate_policy::{ApiKeys, Config, Keyring, PolicyFile, Upstream, compile};
+use tidegate_server::clock::Clock;
+use tidegate_server::gateway::{Drained, Gateway, Settings};
 use tidegate_server::pipeline::Pipeline;
+use tidegate_store::Memory;
 use tokio::sync::oneshot;
 
 /// After this long a test has failed; nothing waits for it when all is well.
@@ -22,21 +26,30 @@ pub struct Bed {
 }
 
 impl Bed {
+    /// A gateway without limits.
     pub fn new() -> Self {
         Self::with(|_| {})
     }
 
+    /// A gateway without limits, with other settings.
     pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        Self::around(Pipeline::open(), change)
+        Self::limited("policies: []", "", Clock::system(), change)
     }
 
-    pub fn around(pipeline: Pipeline, change: impl FnOnce(&mut Settings)) -> Self {
+    /// A gateway that holds `policies` and knows `keys`.
+    pub fn limited(policies: &str, keys: &str, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
         let origin = Origin::new();
-        let upstream = Upstream::parse(&format!("http://{}", origin.address())).unwrap();
-        let mut settings = Settings::new("127.0.0.1:0".parse().unwrap(), upstream);
+        let file = PolicyFile {
+            name: "test.yaml",
+            text: policies,
+        };
+        let config = compile(file, &KeyHasher::new([7; 16])).unwrap().config;
+        let upstream: Upstream = format!("http://{}", origin.address()).parse().unwrap();
+        let mut settings = Settings::configured(&config.gateway, upstream);
+        settings.listen = vec!["127.0.0.1:0".parse().unwrap()];
         settings.workers = NonZeroUsize::MIN;
         change(&mut settings);
-        let gateway = Gateway::bind(settings, pipeline).unwrap();
+        let gateway = Gateway::bind(settings, pipeline(config, keys, clock)).unwrap();
         let address = gateway.local_addrs()[0];
         let (stop, stopped) = oneshot::channel::<()>();
         let running = std::thread::spawn(move || {
@@ -90,6 +103,22 @@ impl Bed {
         self.ask_to_stop();
         self.running.take().unwrap().join().unwrap()
     }
+}
+
+fn pipeline(config: Config, keys: &str, clock: Clock) -> Pipeline<Memory> {
+    let api_keys = config.identity.api_key.clone().map(|settings| {
+        let file = PolicyFile {
+            name: "keys.yaml",
+            text: keys,
+        };
+        let keyring = Keyring::parse(file).unwrap();
+        ApiKeys { settings, keyring }
+    });
+    let store = Memory::new(TableSize {
+        bucket_bytes: 1 << 16,
+        ledger_bytes: 1 << 16,
+    });
+    Pipeline::new(config, api_keys, store, clock)
 }
 
 pub struct Passed {

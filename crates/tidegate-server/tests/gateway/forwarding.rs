@@ -24,6 +24,7 @@ fn a_request_and_its_response_pass_with_their_fields() {
             "x-forwarded-host: a.test",
             "x-forwarded-proto: http",
             "x-one: 1",
+            "x-tidegate-verdict: pass",
         ]
     );
     assert!(passed.seen_by_client.starts_with("HTTP/1.1 201 Created\r\n"));
@@ -47,7 +48,8 @@ fn hop_by_hop_fields_end_at_the_gateway_in_both_directions() {
             "host: a.test",
             "x-forwarded-for: 127.0.0.1",
             "x-forwarded-host: a.test",
-            "x-forwarded-proto: http"
+            "x-forwarded-proto: http",
+            "x-tidegate-verdict: pass"
         ]
     );
     assert_eq!(
@@ -195,7 +197,8 @@ fn a_stranger_cannot_say_who_it_is() {
             "host: a.test",
             "x-forwarded-for: 127.0.0.1",
             "x-forwarded-host: a.test",
-            "x-forwarded-proto: http"
+            "x-forwarded-proto: http",
+            "x-tidegate-verdict: pass"
         ]
     );
 }

@@ -11,4 +11,8 @@
 mod bed;
 mod forwarding;
 mod framing;
+mod limits;
+mod stopping;
 mod streaming;
+mod timeouts;
+mod upgrade;

@@ -1,0 +1,83 @@
+//! A stop takes no new work, finishes what is under way, and does not wait for ever.
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::bed::{Bed, field};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+#[test]
+fn a_request_in_flight_is_finished_and_its_connection_closed() {
+    let mut bed = Bed::new();
+    let mut client = bed.client();
+    client.send(GET);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    bed.ask_to_stop();
+    origin.send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n");
+    let head = client.head();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    origin.send("hello");
+    assert_eq!(client.rest(), "hello");
+    assert_eq!(bed.stopped().cut, 0);
+}
+
+#[test]
+fn a_response_that_begins_after_the_stop_says_that_the_connection_closes() {
+    let mut bed = Bed::new();
+    let mut idle = bed.client();
+    let mut client = bed.client();
+    for client in [&mut idle, &mut client] {
+        client.send(GET);
+        let mut origin = bed.origin.accept();
+        origin.head();
+        origin.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        client.head();
+    }
+    client.send(GET);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    bed.ask_to_stop();
+    // An idle connection ends at once, which shows that the stop has arrived.
+    assert_eq!(idle.rest(), "");
+    origin.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    assert_eq!(field(&client.head(), "connection"), Some("close"));
+    assert_eq!(bed.stopped().cut, 0);
+}
+
+#[test]
+fn nobody_is_let_in_any_more() {
+    let bed = Bed::new();
+    let address = bed.address;
+    bed.stopped();
+    assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn what_takes_longer_than_the_drain_is_cut() {
+    let mut bed = Bed::with(|settings| settings.timeouts.drain = Duration::from_millis(80));
+    let mut client = bed.client();
+    client.send(GET);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    bed.ask_to_stop();
+    origin.gone();
+    client.gone();
+    assert_eq!(bed.stopped().cut, 1);
+}
+
+#[test]
+fn tunnels_end_when_the_drain_is_over() {
+    let mut bed = Bed::with(|settings| settings.timeouts.drain = Duration::from_millis(80));
+    let mut client = bed.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+    client.head();
+    bed.ask_to_stop();
+    client.gone();
+    origin.gone();
+    assert_eq!(bed.stopped().cut, 1);
+}
