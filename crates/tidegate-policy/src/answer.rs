@@ -34,6 +34,9 @@ pub struct Answers {
     pub rate_limit: RateLimitForm,
     /// Whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` are sent.
     pub x_rate_limit: XRateLimit,
+    /// How much longer than necessary `Retry-After` may be, in percent of the wait. Clients that were refused together then
+    /// do not come back together.
+    pub retry_jitter_percent: u8,
 }
 
 /// The form of `RateLimit` and `RateLimit-Policy`, by the Internet-Draft that describes it.

@@ -1,5 +1,6 @@
 //! From what was typed to what it means.
 
+mod answers;
 mod gateway;
 mod identity;
 mod key;
@@ -65,6 +66,7 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     Config {
         store: gateway::store(document.store.as_ref(), report),
         policies: policy::set(policies, &document.policies, &identity, hasher, report),
+        answers: answers::answers(&document.answers, report),
         gateway,
         identity,
     }

@@ -10,7 +10,7 @@ use http::HeaderName;
 use http::uri::Authority;
 use ipnet::IpNet;
 
-use crate::PolicySet;
+use crate::{Answers, PolicySet};
 
 /// Everything a policy file says.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Config {
     pub store: StoreSettings,
     /// How a request becomes an identity.
     pub identity: IdentitySettings,
+    /// How clients are told of their limits. Default: draft -11, with `X-RateLimit` fields, without jitter.
+    pub answers: Answers,
     /// The policies, compiled.
     pub policies: PolicySet,
 }

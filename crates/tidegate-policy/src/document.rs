@@ -1,5 +1,6 @@
 //! What was typed: the shape of a policy file, every value with its place, nothing judged beyond its kind.
 
+pub(crate) mod answers;
 pub(crate) mod fields;
 pub(crate) mod gateway;
 pub(crate) mod identity;
@@ -10,6 +11,7 @@ pub(crate) mod policy;
 pub(crate) mod report;
 pub(crate) mod scalar;
 
+use answers::AnswersText;
 use fields::Fields;
 use gateway::{GatewayText, StoreText};
 use identity::IdentityText;
@@ -26,6 +28,7 @@ pub(crate) struct Document {
     pub(crate) gateway: GatewayText,
     pub(crate) store: Option<StoreText>,
     pub(crate) identity: IdentityText,
+    pub(crate) answers: AnswersText,
     pub(crate) policies: Vec<PolicyText>,
 }
 
@@ -42,6 +45,9 @@ impl Document {
             store: fields.read("store", report, StoreText::read),
             identity: fields
                 .read("identity", report, IdentityText::read)
+                .unwrap_or_default(),
+            answers: fields
+                .read("answers", report, AnswersText::read)
                 .unwrap_or_default(),
             policies: fields.read("policies", report, policies).unwrap_or_default(),
         };

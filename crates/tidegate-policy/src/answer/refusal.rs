@@ -1,5 +1,7 @@
 //! Whole responses to requests that are not forwarded.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use tidegate_core::Timestamp;
@@ -36,7 +38,11 @@ impl Answers {
         let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
         let mut pad = Pad::with_capacity(USUAL_BYTES);
         let wait = match reason {
-            Reason::Limited { retry_after } => Some(number::wait_secs(*retry_after)),
+            Reason::Limited { retry_after } => Some(number::wait_secs(jittered(
+                *retry_after,
+                self.retry_jitter_percent,
+                now,
+            ))),
             Reason::Never | Reason::Unplanned(_) | Reason::StoreFailed => None,
         };
         let limit_fields = LimitFields::write(self, &mut pad, verdict, now);
@@ -73,6 +79,18 @@ impl Answers {
         body::refused_key(&mut text, refusal);
         respond(request, StatusCode::UNAUTHORIZED, fields, text.into())
     }
+}
+
+/// `wait`, longer by up to `percent` of it. How much depends on the nanosecond of the refusal, which no two clients share often.
+fn jittered(wait: Duration, percent: u8, now: Timestamp) -> Duration {
+    if percent == 0 {
+        return wait;
+    }
+    // Fibonacci hashing: the upper bits of the product are spread evenly, whatever the clock's resolution.
+    let spread = now.as_nanos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let most_ns = wait.as_nanos() * u128::from(percent) / 100;
+    let extra_ns = (most_ns * u128::from(spread)) >> 32;
+    wait.saturating_add(Duration::from_nanos(u64::try_from(extra_ns).unwrap_or(u64::MAX)))
 }
 
 /// A response that no cache keeps, without its body if only the head was asked for.

@@ -17,7 +17,7 @@ const FIELDS: [&str; 4] = ["hash", "subject", "tier", "revoked"];
 
 /// How to write a hash.
 const HASH_CURE: &str =
-    "write `sha256:` and the 64 digits that `printf %s \"$KEY\" | sha256sum` prints, never the key itself";
+    "write what `tidegate hash-key` prints: `sha256:` and 64 hexadecimal digits, never the key itself";
 
 /// The keys that a file lists.
 pub(super) fn parse(file: PolicyFile<'_>) -> Result<Keyring, Problems> {

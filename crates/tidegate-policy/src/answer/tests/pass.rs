@@ -125,6 +125,7 @@ fn draft_07_is_one_dictionary_and_unnamed_policies() {
     let answers = Answers {
         rate_limit: RateLimitForm::Draft07,
         x_rate_limit: XRateLimit::Omit,
+        ..Answers::default()
     };
     let slots = policy("slots", Limit::concurrency(8, Duration::from_secs(30)).unwrap());
     let policies = [
@@ -145,6 +146,7 @@ fn fields_can_be_left_out() {
     let answers = Answers {
         rate_limit: RateLimitForm::Omit,
         x_rate_limit: XRateLimit::Omit,
+        ..Answers::default()
     };
     let policies = [bucket("api", 60, 60_000, 10)];
     assert_eq!(

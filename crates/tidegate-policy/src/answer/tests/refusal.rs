@@ -73,6 +73,34 @@ fn the_wait_is_never_zero_and_is_rounded_up() {
 }
 
 #[test]
+fn jitter_makes_waits_longer_by_up_to_its_share_and_spreads_them() {
+    let answers = Answers {
+        retry_jitter_percent: 50,
+        ..Answers::default()
+    };
+    let policies = [bucket("api", 1, 100_000, 1)];
+    let verdict_plan = plan(&policies);
+    let verdict = verdict_plan.conclude(Ok(&decisions([deny(0, 100_000, 100_000)])));
+    let mut seen = std::collections::BTreeSet::new();
+    for moment in 0..1_000 {
+        let now = NOW.saturating_add(std::time::Duration::from_micros(moment));
+        let answer = answers.refuse(&verdict, &get(&HeaderMap::new()), now).unwrap();
+        seen.insert(
+            answer.headers()["retry-after"]
+                .to_str()
+                .unwrap()
+                .parse::<u64>()
+                .unwrap(),
+        );
+    }
+    assert!(
+        *seen.first().unwrap() >= 100 && *seen.last().unwrap() <= 150,
+        "{seen:?}"
+    );
+    assert!(seen.len() >= 45, "{seen:?}");
+}
+
+#[test]
 fn one_second_is_singular() {
     let answer = refused(
         &[bucket("api", 60, 60_000, 10)],
