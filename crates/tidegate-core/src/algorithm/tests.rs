@@ -9,3 +9,4 @@ mod extremes;
 mod models;
 mod operations;
 mod steady;
+mod vectors;
