@@ -10,8 +10,9 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["tidegate-policy", "tidegate-store", "tidegate-core"],
     ),
     ("tidegate-policy", &["tidegate-core"]),
-    ("tidegate-store", &["tidegate-core"]),
-    ("tidegate-core", &[]),
+    ("tidegate-store", &["tidegate-core", "tidegate-fixtures"]),
+    ("tidegate-core", &["tidegate-fixtures"]),
+    ("tidegate-fixtures", &[]),
     ("tidegate-e2e", &[]),
     ("xtask", &[]),
 ];

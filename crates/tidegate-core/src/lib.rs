@@ -16,7 +16,6 @@ extern crate alloc;
 #[cfg(any(feature = "std", test, loom))]
 extern crate std;
 
-#[allow(dead_code, reason = "spending waits for the ledger")]
 mod algorithm;
 mod charge;
 mod decision;
