@@ -55,6 +55,20 @@ fn a_used_up_limit_is_429_with_the_time_to_wait() {
 }
 
 #[test]
+fn the_manual_shows_the_very_bytes() {
+    let manual = include_str!("../../../../../docs/answers.md");
+    let answer = refused(
+        &[bucket("api", 1, 2_000, 10)],
+        &decisions([deny(0, 1_500, 19_500)]),
+    );
+    assert!(manual.contains(body(&answer)));
+    for (name, value) in answer.headers() {
+        let line = format!("\n{name}: {}\n", value.to_str().unwrap()).to_lowercase();
+        assert!(manual.to_lowercase().contains(&line), "{line}");
+    }
+}
+
+#[test]
 fn the_wait_is_never_zero_and_is_rounded_up() {
     for (wait_ms, secs) in [
         (0, "1"),
