@@ -21,6 +21,7 @@ pub(crate) fn bucket(name: &str, quota: u64, window_ms: u64, burst: u64) -> Poli
 pub(crate) fn policy(name: &str, limit: Limit) -> Policy {
     Policy {
         name: name.into(),
+        scope: "any request, counted by client.ip".into(),
         mode: Mode::Enforce,
         cost: Cost::ONE,
         on_store_failure: OnStoreFailure::Allow,

@@ -12,6 +12,8 @@ use crate::answer::Told;
 pub struct Policy {
     /// The name in headers, logs, metrics and problem bodies: letters, digits, `_`, `-` and `.`, at most 64.
     pub name: Arc<str>,
+    /// Which requests it speaks about and what it counts them by, in words: `POST /login, counted by client.ip`.
+    pub scope: Arc<str>,
     /// Whether a refusal refuses the request. Default: enforce.
     pub mode: Mode,
     /// What every request under it costs. Default: 1.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
-use super::{key, limit, matching};
+use super::{key, limit, matching, scope};
 use crate::config::IdentitySettings;
 use crate::document::limit::LimitText;
 use crate::document::node::{Place, Spanned};
@@ -139,6 +139,7 @@ fn policy(text: &PolicyText, identity: &IdentitySettings, report: &mut Report<'_
     }
     let policy = Policy {
         name: name?.into(),
+        scope: scope::in_words(text).into(),
         mode: text.mode.as_ref().map_or(Mode::default(), |mode| mode.value),
         cost: text
             .cost

@@ -1,0 +1,98 @@
+//! Which requests a policy speaks about and what it counts them by, in words.
+
+use crate::document::matching::{FieldText, WantedText};
+use crate::document::node::Spanned;
+use crate::document::policy::{OnMissing, PolicyText};
+
+/// The scope of the policy in `text`: `POST /login, counted by client.ip`.
+pub(super) fn in_words(text: &PolicyText) -> String {
+    let matching = &text.matching;
+    let mut words: Vec<String> = [&matching.method, &matching.path]
+        .into_iter()
+        .filter(|texts| !texts.is_empty())
+        .map(|texts| any_of(texts))
+        .collect();
+    if words.is_empty() {
+        words.push("any request".to_owned());
+    }
+    if !matching.host.is_empty() {
+        words.push(format!("on {}", any_of(&matching.host)));
+    }
+    for (kind, fields) in [
+        ("header", &matching.headers),
+        ("query", &matching.query),
+        ("cookie", &matching.cookies),
+    ] {
+        words.extend(fields.iter().map(|field| condition(kind, field)));
+    }
+    let key: Vec<&str> = text
+        .key
+        .iter()
+        .flatten()
+        .map(|part| part.value.as_str())
+        .collect();
+    let missing = match text.on_missing.as_ref().map(|said| said.value) {
+        None | Some(OnMissing::Deny) => "",
+        Some(OnMissing::Skip) => " where it has that",
+        Some(OnMissing::Fallback) => ", else by address",
+    };
+    format!("{}, counted by {}{missing}", words.join(" "), key.join(" and "))
+}
+
+fn any_of(texts: &[Spanned<String>]) -> String {
+    let texts: Vec<&str> = texts.iter().map(|text| text.value.as_str()).collect();
+    texts.join(" or ")
+}
+
+fn condition(kind: &str, field: &FieldText) -> String {
+    let name = &field.name.value;
+    match &field.wanted {
+        WantedText::OneOf(values) => format!("with {kind} {name} = {}", values.join(" or ")),
+        WantedText::Prefix(prefix) => format!("with {kind} {name} = {prefix}…"),
+        WantedText::Present => format!("with {kind} {name}"),
+        WantedText::Absent => format!("without {kind} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_core::KeyHasher;
+
+    use crate::{PolicyFile, compile};
+
+    fn scope(of: &str) -> String {
+        let text = format!("policies:\n  - {{ name: a, limit: {{ quota: 1, window: 1s }}, {of} }}\n");
+        let file = PolicyFile {
+            name: "a.yaml",
+            text: &text,
+        };
+        let compiled =
+            compile(file, &KeyHasher::new([0; 16])).unwrap_or_else(|problems| panic!("{problems}"));
+        compiled.config.policies.policies()[0].scope.to_string()
+    }
+
+    #[test]
+    fn a_policy_says_which_requests_it_speaks_about_and_what_it_counts_them_by() {
+        for (of, words) in [
+            ("key: [client.ip]", "any request, counted by client.ip"),
+            (
+                "match: { method: POST, path: /login }, key: [client.ip]",
+                "POST /login, counted by client.ip",
+            ),
+            (
+                "match: { method: [GET, HEAD], path: [/a, '/b/**'], host: a.test }, key: [client.ip, host]",
+                "GET or HEAD /a or /b/** on a.test, counted by client.ip and host",
+            ),
+            (
+                "match: { headers: { x-plan: [a, b], x-c: { prefix: d } } }, key: [header.x-plan], on_missing: skip",
+                "any request with header x-plan = a or b with header x-c = d…, counted by header.x-plan where it has that",
+            ),
+            (
+                "key: [header.x-tenant], on_missing: fallback",
+                "any request, counted by header.x-tenant, else by address",
+            ),
+        ] {
+            assert_eq!(scope(of), words);
+        }
+    }
+}
