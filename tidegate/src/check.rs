@@ -58,6 +58,9 @@ fn human(reports: &[Report]) -> String {
                 if !loaded.warnings.is_empty() {
                     output::note(format_args!("{}\n", loaded.warnings));
                 }
+                if !words.is_empty() {
+                    words.push('\n');
+                }
                 words.push_str(&valid(&report.name, loaded));
             }
             Err(LoadError::Invalid(problems)) => {

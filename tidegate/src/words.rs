@@ -11,9 +11,9 @@ pub(crate) struct InWords<'a>(pub(crate) &'a Policy);
 impl Display for InWords<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let policy = self.0;
-        f.write_str(&policy.name)?;
+        write!(f, "{}: {}", policy.name, policy.scope)?;
         if policy.mode == Mode::Shadow {
-            f.write_str(" (shadow: refusals are only reported)")?;
+            f.write_str("\n  only rehearsed: refusals are reported, not carried out")?;
         }
         for limit in &policy.limits {
             write!(f, "\n  {}", in_words(&limit.limit))?;

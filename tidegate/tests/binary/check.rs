@@ -37,7 +37,10 @@ fn a_valid_file_is_told_in_words() {
         words.contains("60 per 1 m, burst 10: one every 1 s, full again after 10 s"),
         "{words}"
     );
-    assert!(words.contains("login (shadow"), "{words}");
+    assert!(
+        words.contains("login: POST /login, counted by client.ip\n  only rehearsed"),
+        "{words}"
+    );
     assert!(words.contains("5 per 1 m, in any such span, exactly"), "{words}");
 }
 
