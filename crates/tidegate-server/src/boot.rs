@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use std::{error, fmt, io};
 
-use tidegate_core::{KeyHasher, TableSize};
-use tidegate_policy::{Policy, Problems, StoreSettings, Upstream};
+use tidegate_core::{Algorithm, KeyHasher, TableSize};
+use tidegate_policy::{Policy, PolicyLimit, Problems, StoreSettings, Upstream};
 use tidegate_store::Memory;
 use tokio::runtime::{Builder, Runtime};
 
@@ -119,14 +119,11 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let (upstream, demo) = runtime.block_on(origin(&options, config.gateway.upstream.take()))?;
     let mut settings = Settings::configured(&config.gateway, upstream.clone());
     settings.timeouts.drain = options.drain;
-    let store = Memory::new(table_size(config.store));
+    let store = Memory::new(table_size(config.store, config.policies.policies()));
     let policies = config.policies.policies().to_vec();
     let pipeline = Pipeline::new(config, api_keys, store, Clock::system());
-    let gateway =
-        Gateway::bind(settings, pipeline).map_err(|BindError { address, error }| BootError::Bind {
-            addresses: vec![address],
-            error,
-        })?;
+    let gateway = Gateway::bind(settings, pipeline)
+        .map_err(|BindError { address, error }| BootError::Bind { address, error })?;
     let signals = runtime
         .block_on(async { StopSignals::catch() })
         .map_err(BootError::System)?;
@@ -175,14 +172,33 @@ fn random_hasher() -> Result<KeyHasher, BootError> {
     Ok(KeyHasher::new(secret))
 }
 
-/// Half of the memory for buckets, half for everything else. What is not used is not touched, so it costs nothing.
-fn table_size(settings: StoreSettings) -> TableSize {
+/// All of the memory for what the policies need: buckets, the other algorithms, or half for each.
+fn table_size(settings: StoreSettings, policies: &[Policy]) -> TableSize {
     let StoreSettings::Memory { bytes } = settings;
-    let bucket_bytes = bytes / 2;
+    let is_bucket = |limit: &PolicyLimit| {
+        matches!(
+            limit.limit.algorithm(),
+            Algorithm::TokenBucket | Algorithm::LeakyBucket
+        )
+    };
+    let mut limits = policies.iter().flat_map(limits_of);
+    let bucket_bytes = match (limits.clone().any(is_bucket), limits.all(is_bucket)) {
+        (_, true) => bytes,
+        (true, false) => bytes / 2,
+        (false, false) => 0,
+    };
     TableSize {
         bucket_bytes,
         ledger_bytes: bytes - bucket_bytes,
     }
+}
+
+/// All limits of a policy, those of its tiers too.
+fn limits_of(policy: &Policy) -> impl Iterator<Item = &PolicyLimit> + Clone {
+    policy
+        .limits
+        .iter()
+        .chain(policy.tiers.iter().flat_map(|(_, limits)| limits))
 }
 
 /// Why nothing was started.
@@ -198,8 +214,8 @@ pub enum BootError {
     },
     /// An address cannot be listened on.
     Bind {
-        /// The addresses asked for; it is one of them.
-        addresses: Vec<SocketAddr>,
+        /// The address.
+        address: SocketAddr,
         /// Why.
         error: io::Error,
     },
@@ -221,7 +237,7 @@ impl fmt::Display for BootError {
                 f,
                 "{policies_name} does not say what to protect: add `gateway.upstream`, or pass `--upstream http://127.0.0.1:9000`"
             ),
-            Self::Bind { addresses, error } => write_bind_error(f, addresses, error),
+            Self::Bind { address, error } => write_bind_error(f, *address, error),
             Self::System(error) => write!(f, "the system refused: {error}"),
         }
     }
@@ -229,38 +245,25 @@ impl fmt::Display for BootError {
 
 impl error::Error for BootError {}
 
-fn write_bind_error(f: &mut fmt::Formatter<'_>, addresses: &[SocketAddr], error: &io::Error) -> fmt::Result {
-    let wanted = addresses
-        .iter()
-        .map(SocketAddr::to_string)
-        .collect::<Vec<_>>()
-        .join(" or ");
+fn write_bind_error(f: &mut fmt::Formatter<'_>, address: SocketAddr, error: &io::Error) -> fmt::Result {
     match error.kind() {
-        io::ErrorKind::AddrInUse => write!(
-            f,
-            "{wanted} is taken by another process: stop it, or listen elsewhere, for instance `--listen {}`",
-            next_door(addresses)
-        ),
+        io::ErrorKind::AddrInUse => {
+            let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8080));
+            write!(
+                f,
+                "{address} is taken by another process: stop it, or listen elsewhere, for instance `--listen {other}`"
+            )
+        }
         io::ErrorKind::PermissionDenied => write!(
             f,
-            "this user may not listen on {wanted}: take a port from 1024 up with `--listen`, or grant CAP_NET_BIND_SERVICE"
+            "this user may not listen on {address}: take a port from 1024 up with `--listen`, or grant CAP_NET_BIND_SERVICE"
         ),
         io::ErrorKind::AddrNotAvailable => write!(
             f,
-            "{wanted} is no address of this machine: take one of its own with `--listen`, or 0.0.0.0 for all of them"
+            "{address} is no address of this machine: take one of its own with `--listen`, or 0.0.0.0 for all of them"
         ),
-        _ => write!(f, "cannot listen on {wanted}: {error}"),
+        _ => write!(f, "cannot listen on {address}: {error}"),
     }
-}
-
-/// The first of `addresses` with the port after its own.
-fn next_door(addresses: &[SocketAddr]) -> SocketAddr {
-    let mut address = addresses
-        .first()
-        .copied()
-        .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
-    address.set_port(address.port().checked_add(1).unwrap_or(8080));
-    address
 }
 
 #[cfg(test)]

@@ -27,11 +27,11 @@ fn events(server: &Server) {
         let (file, line, column) = (warning.file(), warning.line, warning.column);
         tracing::warn!(file, line, column, cure = warning.cure, "{}", warning.message);
     }
+    let policies = Names(server.per_instance());
+    tracing::info!(%policies, "these limits are per instance: their counters are in this process's memory");
     for address in server.listening() {
         tracing::info!(%address, upstream = %server.upstream(), policies = server.policies_name(), "listening");
     }
-    let policies = Names(server.per_instance());
-    tracing::info!(%policies, "these limits are per instance: their counters are in this process's memory");
 }
 
 /// The page for people.

@@ -80,6 +80,11 @@ impl Process {
         }
     }
 
+    /// Lets `span` pass, unless the process says something or ends within it.
+    pub(crate) fn stays_calm_for(&self, span: Duration) {
+        assert_eq!(self.said.recv_timeout(span), Err(RecvTimeoutError::Timeout));
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

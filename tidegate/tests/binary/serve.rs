@@ -10,6 +10,41 @@ use serde_json::Value;
 use crate::process::{Process, Running, get, tidegate};
 
 #[test]
+fn the_demo_lets_ten_quick_requests_pass_and_tells_the_eleventh_how_long_to_wait() {
+    let gateway = Running::start(["demo"]);
+    for left in (0..10).rev() {
+        let answer = gateway.get("/hello");
+        assert_eq!(answer.status, 200);
+        assert_eq!(
+            answer.field("x-ratelimit-remaining"),
+            Some(left.to_string().as_str())
+        );
+        assert!(answer.body.contains(r#""path": "/hello""#), "{}", answer.body);
+    }
+    let refused = gateway.get("/hello");
+    assert_eq!(refused.status, 429);
+    let wait: u64 = refused.field("retry-after").unwrap().parse().unwrap();
+    assert!((1..=2).contains(&wait), "{wait}");
+
+    // The client's part of the contract: whoever waits as long as told is served.
+    gateway.process.stays_calm_for(Duration::from_secs(wait));
+    assert_eq!(gateway.get("/hello").status, 200);
+    assert_eq!(gateway.stop(), Some(0));
+}
+
+#[test]
+fn an_upstream_alone_is_protected_by_the_built_in_policies() {
+    let origin = Origin::start();
+    let gateway = Running::start(["serve", "--upstream", &origin.url()]);
+    let client = ask(gateway.address);
+    origin.arrived();
+    origin.answer("from the origin");
+    let answer = client.join().unwrap();
+    assert_eq!((answer.status, answer.body.as_str()), (200, "from the origin"));
+    assert_eq!(answer.field("x-ratelimit-limit"), Some("10"));
+}
+
+#[test]
 fn the_demo_answers_with_what_its_origin_saw() {
     let gateway = Running::start(["demo"]);
     let answer = gateway.get("/hello?x=1");
@@ -22,10 +57,8 @@ fn the_demo_answers_with_what_its_origin_saw() {
 
 #[test]
 fn start_up_names_the_limits_that_are_per_instance() {
-    let gateway = Running::start(["demo"]);
-    let said = gateway
-        .process
-        .logged("these limits are per instance: their counters are in this process's memory");
+    let demo = Process::spawn(&mut tidegate(["demo", "--listen", "127.0.0.1:0"]));
+    let said = demo.logged("these limits are per instance: their counters are in this process's memory");
     assert_eq!(said["policies"], "per-client");
 }
 

@@ -106,9 +106,9 @@ fn every_way_of_not_listening_names_the_address_and_a_cure() {
         io::ErrorKind::PermissionDenied,
         io::ErrorKind::AddrNotAvailable,
     ] {
-        let addresses = vec![([192, 0, 2, 1], u16::MAX).into()];
+        let address = ([192, 0, 2, 1], u16::MAX).into();
         let said = BootError::Bind {
-            addresses,
+            address,
             error: kind.into(),
         }
         .to_string();
@@ -120,9 +120,24 @@ fn every_way_of_not_listening_names_the_address_and_a_cure() {
 }
 
 #[test]
-fn all_of_the_stores_memory_is_given_to_the_table() {
-    for bytes in [0, 1, 64 << 20, usize::MAX] {
-        let size = table_size(StoreSettings::Memory { bytes });
-        assert_eq!(size.bucket_bytes.checked_add(size.ledger_bytes), Some(bytes));
+fn the_stores_memory_goes_to_the_algorithms_that_the_policies_use() {
+    let log = "{ algorithm: sliding_window_log, quota: 1, window: 1s }";
+    let only_buckets = FILE.to_owned();
+    let only_others = FILE.replace("{ quota: 1, window: 1s }", log);
+    let both = format!("{FILE}    tiers: {{ pro: {log} }}\n");
+    for (text, bucket_bytes, ledger_bytes) in [(only_buckets, 9, 0), (only_others, 0, 9), (both, 4, 5)] {
+        let loaded = options(&text).policies.load(&KeyHasher::new([0; 16])).unwrap();
+        let size = table_size(
+            StoreSettings::Memory { bytes: 9 },
+            loaded.config.policies.policies(),
+        );
+        assert_eq!(
+            size,
+            TableSize {
+                bucket_bytes,
+                ledger_bytes
+            },
+            "{text}"
+        );
     }
 }
