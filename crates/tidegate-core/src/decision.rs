@@ -4,6 +4,8 @@ use core::time::Duration;
 
 use smallvec::SmallVec;
 
+use crate::Mode;
+
 /// What one limit says to one charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
@@ -52,4 +54,17 @@ pub struct Decisions {
     pub charged: bool,
     /// One decision per charge.
     pub each: SmallVec<[Decision; 4]>,
+}
+
+impl Decisions {
+    /// The answer to a single charge.
+    #[inline(always)]
+    pub(crate) fn of_one(decision: Decision, mode: Mode) -> Self {
+        let mut decisions = Self {
+            charged: decision.outcome.passes() || mode == Mode::Shadow,
+            each: SmallVec::new(),
+        };
+        decisions.each.push(decision);
+        decisions
+    }
 }

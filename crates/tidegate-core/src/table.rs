@@ -6,7 +6,7 @@ mod ledger;
 mod line;
 
 use crate::limit::Shape;
-use crate::{Charge, Decision, Decisions, HoldId, Key, Mode, Timestamp};
+use crate::{Charge, Decisions, HoldId, Key, Timestamp};
 
 use buckets::{Ask, Buckets};
 use ledger::{Ledger, LedgerUsage};
@@ -79,13 +79,18 @@ impl Table {
         let [charge] = charges else {
             return batch::charge(self, charges, now);
         };
-        let decision = self.charge_one(charge, now);
-        let mut decisions = Decisions {
-            charged: decision.outcome.passes() || charge.mode == Mode::Shadow,
-            ..Decisions::default()
-        };
-        decisions.each.push(decision);
-        decisions
+        match charge.limit.shape() {
+            Shape::Bucket(bucket) => self.buckets.charge(
+                charge.key,
+                Ask {
+                    bucket,
+                    cost: charge.cost.units(),
+                    mode: charge.mode,
+                    now: now.as_nanos(),
+                },
+            ),
+            Shape::Tally(tally) => self.ledger.charge(charge, tally, now),
+        }
     }
 
     /// Gives back the slot of a concurrency limit that `hold` took under `key`. Twice is the same as once.
@@ -112,20 +117,5 @@ impl Table {
     /// Buckets that are not full at `now`. Looks at all of them: for a metric now and then, not for each request.
     pub fn live_buckets(&self, now: Timestamp) -> usize {
         self.buckets.live(now.as_nanos())
-    }
-
-    #[inline]
-    fn charge_one(&self, charge: &Charge<'_>, now: Timestamp) -> Decision {
-        match charge.limit.shape() {
-            Shape::Bucket(bucket) => self.buckets.charge(
-                charge.key,
-                Ask {
-                    bucket,
-                    cost: charge.cost.units(),
-                    now: now.as_nanos(),
-                },
-            ),
-            Shape::Tally(tally) => self.ledger.charge(charge, tally, now),
-        }
     }
 }

@@ -74,7 +74,7 @@ impl<'c> Batch<'_, 'c> {
         self.ledger.undo();
     }
 
-    fn write(self) {
+    fn write(&mut self) {
         self.buckets.write();
         self.ledger.write();
     }

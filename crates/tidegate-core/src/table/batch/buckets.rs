@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::algorithm::bucket::Bucket;
 use crate::table::buckets::{Ask, Buckets, Pair, Place};
 use crate::table::line::Locked;
-use crate::{Decision, Key};
+use crate::{Decision, Key, Mode};
 
 /// Holds the lines of a batch's buckets and a working copy of each.
 pub(super) struct BucketBatch<'t, 'c> {
@@ -23,9 +23,7 @@ struct Account<'c> {
     bucket: &'c Bucket,
     slot: Option<Slot>,
     found: u64,
-    /// What a refused batch leaves: `found`, unless a changed limit drew it in.
-    settled: u64,
-    /// What an admitted batch leaves.
+    /// What the charges so far leave.
     spent: u64,
 }
 
@@ -56,7 +54,6 @@ impl<'t, 'c> BucketBatch<'t, 'c> {
             bucket,
             slot: None,
             found: 0,
-            settled: 0,
             spent: 0,
         });
     }
@@ -80,7 +77,6 @@ impl<'t, 'c> BucketBatch<'t, 'c> {
             account.found = account.slot.map_or(0, |at| {
                 self.held.line(at.line).map_or(0, |line| line.tat(at.slot))
             });
-            account.settled = account.found;
             account.spent = account.found;
         }
     }
@@ -102,9 +98,6 @@ impl<'t, 'c> BucketBatch<'t, 'c> {
         let spent = account.as_ref().map_or(0, |account| account.spent);
         let step = bucket.decide(spent, cost, self.now);
         if let (Some(account), Some(tat)) = (&mut account, step.next_tat) {
-            if !step.decision.outcome.passes() && account.spent == account.found {
-                account.settled = tat;
-            }
             account.spent = tat;
             account.bucket = bucket;
         }
@@ -122,12 +115,12 @@ impl<'t, 'c> BucketBatch<'t, 'c> {
     /// Forgets what was spent.
     pub(super) fn undo(&mut self) {
         for account in &mut self.accounts {
-            account.spent = account.settled;
+            account.spent = account.found;
         }
     }
 
     /// Writes every working copy that differs, those already in the table first: a new one may take any slot.
-    pub(super) fn write(self) {
+    pub(super) fn write(&self) {
         let changed = || {
             self.accounts
                 .iter()
@@ -153,6 +146,7 @@ impl<'t, 'c> BucketBatch<'t, 'c> {
         Ask {
             bucket: account.bucket,
             cost: 0,
+            mode: Mode::Enforce,
             now: self.now,
         }
     }

@@ -89,7 +89,7 @@ impl<'t, 'c> LedgerBatch<'t, 'c> {
     }
 
     /// Spends all that passed.
-    pub(super) fn write(mut self) {
+    pub(super) fn write(&mut self) {
         for Passed {
             charge,
             tally,
