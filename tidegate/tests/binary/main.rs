@@ -5,4 +5,5 @@ mod check;
 mod errors;
 mod keys;
 mod process;
+mod readme;
 mod serve;
