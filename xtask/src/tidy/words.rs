@@ -66,9 +66,10 @@ fn issue_number(line: &str) -> Option<String> {
 }
 
 fn sleep(path: &str, line: &str) -> Option<String> {
-    let test = path.ends_with(".rs") && (path.contains("/tests/") || path.ends_with("/tests.rs"));
+    let test = path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs");
     let sleeps = SLEEPS.iter().any(|name| line.contains(name));
-    (test && sleeps).then(|| "a test that sleeps; await the event, or use a manual clock".into())
+    (test && path.ends_with(".rs") && sleeps)
+        .then(|| "a test that sleeps; await the event, or use a manual clock".into())
 }
 
 #[cfg(test)]
@@ -111,6 +112,7 @@ mod tests {
     #[test]
     fn a_sleep_is_a_problem_in_tests_only() {
         for call in SLEEPS {
+            assert_eq!(found("tests/e2e/src/a.rs", &format!("    {call}second);")), 1);
             assert_eq!(found("crates/a/tests/b.rs", &format!("    {call}second);")), 1);
             assert_eq!(
                 found("crates/a/src/table/tests.rs", &format!("    {call}second);")),

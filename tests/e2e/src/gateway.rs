@@ -1,0 +1,127 @@
+//! The binary under test.
+
+use std::env;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::process::Process;
+
+/// A running `tidegate serve` or `tidegate demo`.
+#[derive(Debug)]
+pub struct Gateway {
+    process: Process,
+    address: SocketAddr,
+    /// Holds the policy file while the gateway runs.
+    _folder: Option<TempDir>,
+}
+
+impl Gateway {
+    /// Starts `tidegate` with these arguments on a free port of 127.0.0.1, and waits until it listens.
+    pub fn start(arguments: &[&str]) -> Self {
+        Self::start_on("127.0.0.1:0", arguments)
+    }
+
+    /// Starts it on `listen`.
+    pub fn start_on(listen: &str, arguments: &[&str]) -> Self {
+        let mut command = Self::command(arguments);
+        command.args(["--log-format", "json", "--listen", listen]);
+        let process = Process::start(&mut command);
+        let address = process
+            .logged(listening)
+            .expect("the gateway ended before it listened");
+        Self {
+            process,
+            address,
+            _folder: None,
+        }
+    }
+
+    /// Starts `tidegate serve` in front of `upstream` with the rest of a policy file as given.
+    pub fn with_policies(upstream: &str, policies: &str) -> Self {
+        Self::with_files("127.0.0.1:0", upstream, policies, &[])
+    }
+
+    /// The same on `listen`, with more files beside the policy file.
+    pub fn with_files(listen: &str, upstream: &str, policies: &str, files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tidegate.yaml");
+        fs::write(&file, policies).unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let arguments = [
+            "serve",
+            "--config",
+            file.to_str().unwrap(),
+            "--upstream",
+            upstream,
+        ];
+        Self {
+            _folder: Some(folder),
+            ..Self::start_on(listen, &arguments)
+        }
+    }
+
+    /// The binary with these arguments.
+    pub fn command(arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.args(arguments).env_remove("TIDEGATE_LOG");
+        command
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `path` at the gateway.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// The process, for its signals, memory and log.
+    pub fn process(&mut self) -> &mut Process {
+        &mut self.process
+    }
+
+    /// Asks it to stop, and says how it ended.
+    pub fn stop(mut self) -> Option<i32> {
+        self.process.signal(Signal::TERM);
+        self.process.ended().code()
+    }
+}
+
+fn listening(line: &str) -> Option<SocketAddr> {
+    let event: Value = serde_json::from_str(line).ok()?;
+    event["listening"].as_str()?.parse().ok()
+}
+
+/// The binary, built in the profile of this test unless `TIDEGATE_BINARY` names another.
+fn binary() -> &'static PathBuf {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| match env::var_os("TIDEGATE_BINARY") {
+        Some(path) => path.into(),
+        None => build(),
+    })
+}
+
+fn build() -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
+    let release = profile.ends_with("release").then_some("--release");
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--locked", "--package", "tidegate"])
+        .args(release)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(built.unwrap().success(), "tidegate does not build");
+    profile.join("tidegate")
+}

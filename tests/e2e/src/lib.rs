@@ -1,0 +1,25 @@
+//! Tidegate's binary, real clients (curl, wrk, h2load, a WebSocket client, a browser) and a real origin (nginx).
+//!
+//! A crate of its own, so that `cargo test -p tidegate` needs none of these programs and stays fast; a member of the
+//! workspace, so that `cargo test --workspace` leaves nothing out. `cargo xtask test` installs the programs. A missing one
+//! fails the test that needs it.
+
+mod browser;
+mod curl;
+mod echo;
+mod gateway;
+mod load;
+mod nginx;
+mod process;
+mod raw;
+mod wait;
+
+pub use browser::Browser;
+pub use curl::{Reply, curl, try_curl};
+pub use echo::EchoOrigin;
+pub use gateway::Gateway;
+pub use load::{Counts, h2load, wrk};
+pub use nginx::Nginx;
+pub use process::Process;
+pub use raw::Raw;
+pub use wait::{PATIENCE, Watch, until};

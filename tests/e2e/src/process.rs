@@ -1,0 +1,94 @@
+//! Child processes that end with the test.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::{fs, thread};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::wait::PATIENCE;
+
+/// A running program whose log (standard error) is read. Dropped, it and its children are killed.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    log: Receiver<String>,
+}
+
+impl Process {
+    /// Starts `command` in a process group of its own.
+    pub fn start(command: &mut Command) -> Self {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask test` installs it"));
+        let (sender, log) = mpsc::channel();
+        let pipe = BufReader::new(child.stderr.take().unwrap());
+        // Ends with the pipe. Reads on when nobody listens, or a full pipe would stop the program.
+        thread::spawn(move || {
+            for line in pipe.lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        Self { child, log }
+    }
+
+    /// The next log line in which `pick` finds something; None if the program ends before.
+    pub fn logged<T>(&self, mut pick: impl FnMut(&str) -> Option<T>) -> Option<T> {
+        while let Ok(line) = self.log.recv_timeout(PATIENCE) {
+            if let Some(found) = pick(&line) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// The process itself.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Sends a signal to the process.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits for the end; the log closes then.
+    pub fn ended(&mut self) -> ExitStatus {
+        while self.log.recv_timeout(PATIENCE).is_ok() {}
+        self.child.wait().unwrap()
+    }
+
+    /// Kills the process and its children without a word, as a crash would.
+    pub fn kill(&mut self) {
+        // Both fail when it has ended by itself.
+        let _ = kill_process_group(self.pid(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+
+    /// The most memory it ever had, in KiB.
+    pub fn peak_memory_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        if thread::panicking() {
+            for line in self.log.try_iter() {
+                eprintln!("log: {line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Bytes on a socket, for what no honest client sends.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::wait::PATIENCE;
+
+const SILENCE: Duration = Duration::from_millis(100);
+
+/// One connection.
+#[derive(Debug)]
+pub struct Raw(TcpStream);
+
+impl Raw {
+    /// Connects.
+    pub fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Self(stream)
+    }
+
+    /// Sends bytes. False if the other side has closed.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.0.write_all(bytes.as_ref()).is_ok()
+    }
+
+    /// Whether the other side neither says anything nor closes for a tenth of a second.
+    pub fn is_silent(&mut self) -> bool {
+        self.0.set_read_timeout(Some(SILENCE)).unwrap();
+        let silent = matches!(self.0.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
+        self.0.set_read_timeout(Some(PATIENCE)).unwrap();
+        silent
+    }
+
+    /// Says that nothing more comes, and reads until the other side closes.
+    pub fn finish(self) -> String {
+        // Fails when the other side has closed.
+        let _ = self.0.shutdown(Shutdown::Write);
+        self.rest()
+    }
+
+    /// Reads until the other side closes. A reset ends it too.
+    pub fn rest(mut self) -> String {
+        let mut bytes = Vec::new();
+        match self.0.read_to_end(&mut bytes) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+            Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&bytes)),
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Reads until `end` has come.
+    pub fn read_until(&mut self, end: &str) -> String {
+        let mut bytes = Vec::new();
+        let mut byte = [0];
+        while !bytes.ends_with(end.as_bytes()) {
+            let read = self.0.read(&mut byte).unwrap();
+            assert_eq!(read, 1, "closed after {:?}", String::from_utf8_lossy(&bytes));
+            bytes.push(byte[0]);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}

@@ -1,0 +1,124 @@
+//! Clients that mean harm.
+
+use std::net::TcpStream;
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tidegate_e2e::{Gateway, Nginx, Raw, Watch, curl};
+
+fn start(policies: &str) -> (Nginx, Gateway) {
+    let nginx = Nginx::start();
+    let gateway = Gateway::with_policies(&nginx.url(), policies);
+    (nginx, gateway)
+}
+
+const UNLIMITED: &str = "policies: []\n";
+const IMPATIENT: &str = "
+gateway: { timeouts: { request_header: 1s } }
+policies: []
+";
+
+#[test]
+fn a_thousand_idle_connections_do_not_stop_service() {
+    let (_nginx, gateway) = start(UNLIMITED);
+    let mut files = getrlimit(Resource::Nofile);
+    files.current = files.maximum;
+    setrlimit(Resource::Nofile, files).unwrap();
+    let idle: Vec<_> = (0..1000)
+        .map(|_| TcpStream::connect(gateway.address()).unwrap())
+        .collect();
+    for _ in 0..20 {
+        assert_eq!(curl(&[&gateway.url("/")]).status, 200);
+    }
+    drop(idle);
+}
+
+#[test]
+fn a_head_that_drips_in_is_given_up_on() {
+    let (nginx, gateway) = start(IMPATIENT);
+    let watch = Watch::start();
+    let mut client = Raw::connect(gateway.address());
+    client.send("GET /slow HTTP/1.1\r\nhost: a\r\n");
+    // A field more whenever the gateway kept silent for a while, so that it never waits long for the next byte.
+    while client.is_silent() && client.send("x: y\r\n") {}
+    assert!(watch.elapsed().as_secs() < 10, "held for {:?}", watch.elapsed());
+    let told = client.rest();
+    assert!(told.is_empty() || told.starts_with("HTTP/1.1 408 "), "{told}");
+    assert_eq!(nginx.log(), [""; 0]);
+}
+
+#[test]
+fn too_many_and_too_large_fields_are_431_and_never_reach_the_origin() {
+    let (nginx, gateway) = start(UNLIMITED);
+    let many = (0..200)
+        .map(|index| format!("x-{index}: a\r\n"))
+        .collect::<String>();
+    let large = format!("x-large: {}\r\n", "a".repeat(1 << 20));
+    for fields in [many, large] {
+        let mut client = Raw::connect(gateway.address());
+        // The gateway may close before it has read all of it.
+        client.send(format!("GET /flood HTTP/1.1\r\nhost: a\r\n{fields}\r\n"));
+        let told = client.rest();
+        assert!(
+            told.starts_with("HTTP/1.1 431 "),
+            "{} bytes of fields: {told:?}",
+            fields.len()
+        );
+    }
+    assert_eq!(nginx.log(), [""; 0]);
+}
+
+#[test]
+fn no_spelling_of_two_lengths_smuggles_a_request() {
+    let (nginx, gateway) = start(UNLIMITED);
+    let inner = "GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n";
+    let length = inner.len();
+    let ambiguous = [
+        format!(
+            "content-length: {}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{inner}",
+            length + 5
+        ),
+        format!("transfer-encoding: chunked\r\ncontent-length: 4\r\n\r\n{length:x}\r\n{inner}\r\n0\r\n\r\n"),
+        format!("content-length: 0\r\ncontent-length: {length}\r\n\r\n{inner}"),
+        format!("content-length: 0, {length}\r\n\r\n{inner}"),
+        format!("content-length: +0\r\n\r\n{inner}"),
+        format!("content-length: -1\r\n\r\n{inner}"),
+        format!("content-length: 0x0\r\n\r\n{inner}"),
+        format!("content-length : {length}\r\n\r\n{inner}"),
+        format!("transfer-encoding: xchunked\r\n\r\n{inner}"),
+        format!("transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n{inner}"),
+        format!("transfer-encoding: \x0bchunked\r\n\r\n0\r\n\r\n{inner}"),
+        format!("transfer-encoding : chunked\r\n\r\n0\r\n\r\n{inner}"),
+        format!("transfer-encoding:\r\n chunked\r\ncontent-length: {length}\r\n\r\n{inner}"),
+        format!("x: y\rtransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n{inner}"),
+        format!("transfer-encoding: chunked\r\n\r\n0x0\r\n\r\n{inner}"),
+        format!("transfer-encoding: chunked\r\n\r\nfffffffffffffffff0\r\n\r\n{inner}"),
+        format!("transfer-encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n{inner}"),
+    ];
+    for tail in &ambiguous {
+        let mut client = Raw::connect(gateway.address());
+        client.send(format!("POST /outer HTTP/1.1\r\nhost: a\r\n{tail}"));
+        let told = client.finish();
+        let answers = told.matches("HTTP/1.1 ").count();
+        assert_eq!(answers, 1, "{tail:?}: {told}");
+        assert!(["400", "501"].contains(&&told[9..12]), "{tail:?}: {told}");
+    }
+    assert_eq!(curl(&[&gateway.url("/marker")]).status, 200);
+    let log = nginx.log_up_to("/marker");
+    assert!(log.iter().all(|line| !line.contains("/smuggled")), "{log:?}");
+}
+
+#[test]
+fn pipelined_requests_are_counted_one_by_one() {
+    let nginx = Nginx::start();
+    let gateway = Gateway::start(&["serve", "--upstream", &nginx.url()]);
+    let mut client = Raw::connect(gateway.address());
+    client.send("GET /piped HTTP/1.1\r\nhost: a\r\n\r\n".repeat(12));
+    let told = client.finish();
+    let count = |status: &str| told.matches(status).count();
+    assert_eq!(
+        (count("HTTP/1.1 200 "), count("HTTP/1.1 429 ")),
+        (10, 2),
+        "{told}"
+    );
+    assert_eq!(nginx.log().len(), 10);
+}
