@@ -1,9 +1,9 @@
 //! A WebSocket origin.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use tungstenite::accept;
+use tungstenite::{WebSocket, accept};
 
 /// Sends every message back. Ends with the test's process.
 #[derive(Debug)]
@@ -18,14 +18,7 @@ impl EchoOrigin {
         let address = listener.local_addr().unwrap();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                thread::spawn(move || {
-                    let mut socket = accept(stream.unwrap()).unwrap();
-                    while let Ok(message) = socket.read() {
-                        if socket.send(message).is_err() {
-                            return;
-                        }
-                    }
-                });
+                thread::spawn(move || echo(accept(stream.unwrap()).unwrap()));
             }
         });
         Self { address }
@@ -34,5 +27,15 @@ impl EchoOrigin {
     /// Its base URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+}
+
+/// Sends every message back until a close was answered.
+fn echo(mut socket: WebSocket<TcpStream>) {
+    while let Ok(message) = socket.read() {
+        // Reading a close writes the answer to it; reading on sends that.
+        if !message.is_close() && socket.send(message).is_err() {
+            return;
+        }
     }
 }

@@ -100,7 +100,7 @@ impl Gateway {
 
 fn listening(line: &str) -> Option<SocketAddr> {
     let event: Value = serde_json::from_str(line).ok()?;
-    event["listening"].as_str()?.parse().ok()
+    (event["message"] == "listening").then(|| event["address"].as_str()?.parse().ok())?
 }
 
 /// The binary, built in the profile of this test unless `TIDEGATE_BINARY` names another.

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 use std::{fs, thread};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -15,6 +16,8 @@ use crate::wait::PATIENCE;
 pub struct Process {
     child: Child,
     log: Receiver<String>,
+    /// Every line of the log, shown when the test fails.
+    said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Process {
@@ -28,14 +31,17 @@ impl Process {
             .spawn()
             .unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask test` installs it"));
         let (sender, log) = mpsc::channel();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let all = Arc::clone(&said);
         let pipe = BufReader::new(child.stderr.take().unwrap());
         // Ends with the pipe. Reads on when nobody listens, or a full pipe would stop the program.
         thread::spawn(move || {
             for line in pipe.lines().map_while(Result::ok) {
+                all.lock().unwrap().push(line.clone());
                 let _ = sender.send(line);
             }
         });
-        Self { child, log }
+        Self { child, log, said }
     }
 
     /// The next log line in which `pick` finds something; None if the program ends before.
@@ -86,7 +92,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
         if thread::panicking() {
-            for line in self.log.try_iter() {
+            for line in self.said.lock().unwrap().iter() {
                 eprintln!("log: {line}");
             }
         }

@@ -1,7 +1,7 @@
 //! Bytes on a socket, for what no honest client sends.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use crate::wait::PATIENCE;
@@ -32,13 +32,6 @@ impl Raw {
         let silent = matches!(self.0.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
         self.0.set_read_timeout(Some(PATIENCE)).unwrap();
         silent
-    }
-
-    /// Says that nothing more comes, and reads until the other side closes.
-    pub fn finish(self) -> String {
-        // Fails when the other side has closed.
-        let _ = self.0.shutdown(Shutdown::Write);
-        self.rest()
     }
 
     /// Reads until the other side closes. A reset ends it too.

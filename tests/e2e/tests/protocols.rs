@@ -73,7 +73,11 @@ fn websocket_messages_go_both_ways_once_the_handshake_passed() {
         assert_eq!(socket.read().unwrap(), Message::text(text));
     }
     socket.close(None).unwrap();
-    let end = std::iter::from_fn(|| socket.read().err()).next().unwrap();
+    let end = loop {
+        if let Err(end) = socket.read() {
+            break end;
+        }
+    };
     assert!(matches!(end, Error::ConnectionClosed), "{end:?}");
 }
 
