@@ -4,7 +4,10 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// Who may depend on whom inside this workspace, for any purpose. Everything else is forbidden.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("tidegate", &["tidegate-server", "tidegate-policy"]),
+    (
+        "tidegate",
+        &["tidegate-server", "tidegate-policy", "tidegate-core"],
+    ),
     (
         "tidegate-server",
         &["tidegate-policy", "tidegate-store", "tidegate-core"],

@@ -16,11 +16,10 @@ pub(crate) fn all(steps: &mut Steps) {
 
 /// Runs the models of tidegate-core under loom, in a target directory of their own: their compiler flags differ.
 pub(crate) fn loom() -> anyhow::Result<String> {
-    let arguments = "test --package tidegate-core --locked --lib loom";
     run_tests(
-        cargo(arguments)
+        cargo("test --package tidegate-core --locked --test loom")
             .env("RUSTFLAGS", "--cfg loom")
-            .env("CARGO_PROFILE_TEST_OPT_LEVEL", "2")
+            .env("CARGO_PROFILE_TEST_OPT_LEVEL", "3")
             .env("CARGO_TARGET_DIR", root().join("target/loom")),
     )
 }

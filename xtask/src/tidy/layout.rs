@@ -37,10 +37,12 @@ fn length(file: &File) -> Option<String> {
     (lines > bound).then(|| format!("{}: {lines} lines, at most {bound}", file.path))
 }
 
+/// `foo.rs` beside `foo/`. Cargo takes every file right below `tests/` for a test of its own, so what tests share is in
+/// `tests/common/mod.rs`.
 fn name(file: &File) -> Option<String> {
-    file.path
-        .ends_with("/mod.rs")
-        .then(|| format!("{}: use foo.rs beside foo/", file.path))
+    let shared = file.path.ends_with("/tests/common/mod.rs");
+    let other = file.path.ends_with("/mod.rs") && !shared;
+    other.then(|| format!("{}: use foo.rs beside foo/", file.path))
 }
 
 /// A `lib.rs` is docs, modules and re-exports.
@@ -104,6 +106,7 @@ mod tests {
     #[test]
     fn a_mod_rs_is_a_problem() {
         assert_eq!(problems(&[file("crates/a/src/b/mod.rs", "")]).len(), 1);
+        assert!(problems(&[file("crates/a/tests/common/mod.rs", "")]).is_empty());
     }
 
     #[test]
