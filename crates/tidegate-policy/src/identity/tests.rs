@@ -217,6 +217,15 @@ fn a_weak_key_is_unknown_even_if_the_file_has_its_hash() {
 }
 
 #[test]
+fn digests_are_equal_only_if_every_byte_is() {
+    let written = digest(GOOD).to_string();
+    let last = if written.ends_with('0') { "1" } else { "0" };
+    let near = KeyDigest::parse(&format!("{}{last}", &written[..written.len() - 1])).unwrap();
+    assert!(KeyDigest::parse(&written).unwrap() == digest(GOOD));
+    assert!(near != digest(GOOD));
+}
+
+#[test]
 fn a_digest_is_written_as_sha256sum_writes_it() {
     // printf %s 0123456789abcdef0123 | sha256sum
     assert_eq!(

@@ -229,6 +229,33 @@ fn a_request_without_what_a_policy_counts_by_is_400() {
 }
 
 #[test]
+fn any_text_of_a_policy_file_becomes_json() {
+    let policies = [bucket("a\"b\\c\u{1}\u{7f}\té", 60, 60_000, 10)];
+    let refusal_of_plan = Refusal::MissingKeyPart {
+        policy: &policies[0],
+        part: "\"\n",
+    };
+    let missing = Plan {
+        refusal: Some(refusal_of_plan),
+        ..Plan::default()
+    };
+    let limited = plan(&policies);
+    for answer in [
+        refusal(&missing, Ok(&Decisions::default()), &get(&HeaderMap::new())).unwrap(),
+        refusal(
+            &limited,
+            Ok(&decisions([deny(0, 1_000, 1_000)])),
+            &get(&HeaderMap::new()),
+        )
+        .unwrap(),
+    ] {
+        let body: serde_json::Value = serde_json::from_slice(answer.body()).unwrap();
+        let detail = body["detail"].as_str().unwrap();
+        assert!(detail.contains("'a\"b\\c\u{1}\u{7f}\té'"), "{detail}");
+    }
+}
+
+#[test]
 fn an_ambiguous_path_is_400() {
     let plan = Plan {
         refusal: Some(Refusal::AmbiguousPath),
