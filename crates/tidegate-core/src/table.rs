@@ -119,3 +119,7 @@ impl Table {
         self.buckets.live(now.as_nanos())
     }
 }
+
+#[cfg(not(loom))]
+#[cfg(test)]
+mod tests;

@@ -239,3 +239,7 @@ fn other_line(line: usize, tag: Tag) -> usize {
     const STEP_BITS: u32 = PAGE.trailing_zeros();
     line ^ ((tag.bits() >> (u64::BITS - STEP_BITS)) as usize).max(1)
 }
+
+#[cfg(not(loom))]
+#[cfg(test)]
+mod tests;

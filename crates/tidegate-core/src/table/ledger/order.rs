@@ -137,7 +137,8 @@ impl Order {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(not(loom))]
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
