@@ -2,7 +2,8 @@
 //! overlaps, as if its units had come evenly: `current + previous × (window - elapsed) / window <= quota`, compared exactly.
 //!
 //! Bound: less than `2 × quota` in any window's length, reached by a client that spends everything at the end of one window and
-//! then as much as the fading of it frees. A client that spends evenly is held to `quota`.
+//! then as much as the fading of it frees. A client that asks evenly, for more than it may have, is given `quota` or one less in
+//! each window: parts of units that are still fading round up.
 
 use super::MAX_SKEW_NS;
 use super::tally::Usage;

@@ -70,17 +70,17 @@ impl Tally {
         let found = state.take().filter(|state| state.counts_at(now));
         let now = now.as_nanos();
         let units = cost.units();
-        *state = Some(match (self, found) {
-            (Self::FixedWindow(limit), found) => {
+        *state = Some(match self {
+            Self::FixedWindow(limit) => {
                 State::FixedWindow(limit.spend(found.and_then(State::into_count), units, now))
             }
-            (Self::SlidingWindow(limit), found) => {
+            Self::SlidingWindow(limit) => {
                 State::SlidingWindow(limit.spend(found.and_then(State::into_counts), units, now))
             }
-            (Self::SlidingWindowLog(limit), found) => {
+            Self::SlidingWindowLog(limit) => {
                 State::Log(limit.spend(found.and_then(State::into_log), units, now))
             }
-            (Self::Concurrency(limit), found) => {
+            Self::Concurrency(limit) => {
                 State::Slots(limit.spend(found.and_then(State::into_slots), units, hold, now))
             }
         });

@@ -6,7 +6,7 @@ use core::time::Duration;
 use proptest::prelude::*;
 
 use super::counter::Counter;
-use super::operations::{Operation, Timed, moments, operations};
+use super::operations::{Operation, Timed, moments, operations, start};
 use crate::{Algorithm, Limit, Rate};
 
 const SECOND: u64 = 1_000_000_000;
@@ -76,6 +76,29 @@ proptest! {
                     counter.release(hold);
                     newcomer.release(hold);
                 }
+                Operation::Forget => counter.forget_if_fresh(now),
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_limits_in_any_order_on_any_clock_stay_within_their_capacity(
+        limits in proptest::collection::vec(any_algorithm(), 1..6),
+        start in start(),
+        operations in operations(),
+    ) {
+        let limits = limits.concat();
+        let mut counter = Counter::new(limits[0].clone());
+        for (turn, (now, operation)) in moments(&operations, start, 20 * SECOND).into_iter().enumerate() {
+            counter.limit = limits[turn * 7 % limits.len()].clone();
+            match operation {
+                Operation::Charge { cost, hold } => {
+                    let remaining = counter.charge(cost, hold, now).remaining;
+                    prop_assert!(remaining <= counter.limit.capacity());
+                }
+                Operation::Release { hold } => counter.release(hold),
                 Operation::Forget => counter.forget_if_fresh(now),
             }
         }
