@@ -35,7 +35,7 @@ impl Bucket {
         let cells = Cells::new(rate)?;
         let span = cells.longest(burst);
         let max_delay_ns = nanos(max_delay);
-        // Two nanoseconds of room: one to settle `now`, one for a longer cell.
+        // Two nanoseconds of room: one to settle, one for a longer cell.
         if span + u128::from(max_delay_ns) + 2 > u128::from(MAX_SPAN_NS) {
             return Err(LimitError::SpanTooLong);
         }
@@ -100,7 +100,7 @@ impl Bucket {
     fn take_over(&self, cost: u64, now: u64) -> Step {
         let mut step = self.decide_sane(now, cost, now);
         if let Some(tat) = &mut step.next_tat {
-            *tat = self.cells.ahead(self.cells.settle(now), self.burst);
+            *tat = self.cells.ahead(now, self.burst);
             step.decision.remaining = 0;
             step.decision.reset_after = Duration::from_nanos(*tat - now);
         }
@@ -109,7 +109,7 @@ impl Bucket {
 
     #[inline(always)]
     fn decide_sane(&self, tat: u64, cost: u64, now: u64) -> Step {
-        let full_at = self.cells.settle(tat.max(now));
+        let full_at = tat.max(now);
         let spent = self.cells.units_between(now, full_at);
         if cost > self.burst {
             return self.unspent(Outcome::Never, spent, full_at, now);

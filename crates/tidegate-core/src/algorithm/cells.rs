@@ -63,16 +63,7 @@ impl Cells {
         }
     }
 
-    /// `now`, or one nanosecond later where its phase does not exist in every cell.
-    #[inline]
-    pub(crate) fn settle(&self, now: u64) -> u64 {
-        match self {
-            Self::Even { .. } => now,
-            Self::Uneven { .. } => self.instant(self.position(now)),
-        }
-    }
-
-    /// The moment `units` after `from`, which is settled.
+    /// The moment `units` after the one that `from` settles to.
     #[inline]
     pub(crate) fn ahead(&self, from: u64, units: u64) -> u64 {
         match *self {
@@ -87,7 +78,7 @@ impl Cells {
         }
     }
 
-    /// The moment `units` before `from`, which is settled; the epoch if there is none.
+    /// The moment `units` before the one that `from` settles to; the epoch if there is none.
     #[inline]
     pub(crate) fn behind(&self, from: u64, units: u64) -> u64 {
         match *self {
@@ -100,7 +91,7 @@ impl Cells {
         }
     }
 
-    /// The first moment that settles to `at`, which is settled: `at`, or one nanosecond before.
+    /// The first moment that settles where `at` does: `at`, or one nanosecond before.
     pub(crate) fn earliest(&self, at: u64) -> u64 {
         match self {
             Self::Even { .. } => at,
@@ -132,6 +123,7 @@ impl Cells {
         }
     }
 
+    /// Where `at` settles.
     fn position(&self, at: u64) -> Position {
         let Self::Uneven {
             quota,
@@ -207,6 +199,10 @@ mod tests {
         Cells::new(Rate::new(quota, Duration::from_nanos(window_ns)).unwrap()).unwrap()
     }
 
+    fn settle(cells: &Cells, at: u64) -> u64 {
+        cells.ahead(at, 0)
+    }
+
     #[test]
     fn three_cells_of_a_window_of_ten_begin_at_0_4_7() {
         let cells = cells(3, 10);
@@ -219,8 +215,8 @@ mod tests {
             ],
             [4, 7, 10, 14]
         );
-        assert_eq!(cells.settle(3), 4, "phase 3 exists only in the first cell");
-        assert_eq!(cells.settle(2), 2);
+        assert_eq!(settle(&cells, 3), 4, "phase 3 exists only in the first cell");
+        assert_eq!(settle(&cells, 2), 2);
     }
 
     #[test]
@@ -235,8 +231,8 @@ mod tests {
             quota in 1u64..1_000_000, window in 1_000_000u64..1_000_000_000_000, from in 0..i64::MAX as u64, a in 0u64..1000, b in 0u64..1000,
         ) {
             let cells = cells(quota, window);
-            let from = cells.settle(from);
-            prop_assert_eq!(cells.settle(from), from);
+            let from = settle(&cells, from);
+            prop_assert_eq!(settle(&cells, from), from);
             prop_assert_eq!(cells.ahead(cells.ahead(from, a), b), cells.ahead(from, a + b));
             prop_assert_eq!(cells.behind(cells.ahead(from, a), a), from);
             prop_assert_eq!(cells.units_between(from, cells.ahead(from, a)), a);
@@ -247,7 +243,7 @@ mod tests {
             quota in 1u64..1_000_000, window in 1_000_000u64..1_000_000_000_000, from in 0..i64::MAX as u64, n in 0u64..1_000_000,
         ) {
             let cells = cells(quota, window);
-            let from = cells.settle(from);
+            let from = settle(&cells, from);
             let span = u128::from(cells.ahead(from, n) - from) * u128::from(quota);
             let exact = u128::from(n) * u128::from(window);
             prop_assert!(span.abs_diff(exact) < u128::from(quota), "{} units took {}/{} ns, exactly {}/{}", n, span, quota, exact, quota);
