@@ -115,10 +115,10 @@ pub enum UpstreamError {
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Scheme => "an upstream begins with `http://`",
+            Self::Scheme => "begin it with `http://`, such as `http://127.0.0.1:3000`",
             Self::Tls => "TLS to the upstream is not available in this version: write `http://`",
-            Self::Path => "an upstream has no path: requests keep their own",
-            Self::Host => "an upstream is `http://host` or `http://host:port`",
+            Self::Path => "write no path, only `http://host:port`: requests keep their own path",
+            Self::Host => "write `http://host` or `http://host:port`",
         })
     }
 }

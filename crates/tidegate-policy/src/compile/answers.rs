@@ -19,7 +19,7 @@ pub(super) fn answers(text: &AnswersText, report: &mut Report<'_>) -> Answers {
             .x_rate_limit
             .as_ref()
             .map_or_else(Default::default, |text| text.value),
-        retry_jitter_percent: jitter.and_then(|percent| percent.try_into().ok()).unwrap_or(0),
+        retry_jitter_percent: jitter.unwrap_or(0),
     }
 }
 

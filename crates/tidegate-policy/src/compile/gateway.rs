@@ -3,12 +3,13 @@
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU8, NonZeroUsize};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::config::{Bounds, Gateway, StoreSettings, Timeouts, Trust};
+use crate::config::{Bounds, Gateway, StoreSettings, Timeouts, Trust, UpstreamError};
 use crate::document::gateway::{BoundsText, GatewayText, StoreText, TimeoutsText};
 use crate::document::node::Spanned;
 use crate::document::report::{Report, quoted};
@@ -16,11 +17,23 @@ use crate::document::report::{Report, quoted};
 /// The longest timeout.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The least memory that counters can do with.
-const MIN_STORE_BYTES: u64 = 64 * 1024;
+/// How much memory counters can do with, and how much they may be given: from 64 KiB to 1 TiB.
+const STORE_BYTES: RangeInclusive<u64> = 1 << 16..=1 << 40;
 
-/// The most worker threads.
-const MAX_WORKERS: usize = 1024;
+/// How many worker threads there may be.
+const WORKERS: RangeInclusive<u64> = 1..=1024;
+
+/// How many proxies may stand in front.
+const HOPS: RangeInclusive<u64> = 1..=32;
+
+/// How long the head of a request may be: from 8 KiB, which hyper needs to read at all, to 16 MiB.
+const HEADER_BYTES: RangeInclusive<u64> = 1 << 13..=1 << 24;
+
+/// How many header fields a request may have.
+const HEADERS: RangeInclusive<u64> = 1..=10_000;
+
+/// How many connections there may be at one time.
+const CONNECTIONS: RangeInclusive<u64> = 1..=10_000_000;
 
 pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
     let default = Gateway::default();
@@ -33,17 +46,18 @@ pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
             parsed(
                 text,
                 "an upstream",
-                |error| format!("{error}: `http://127.0.0.1:3000`"),
+                |error: UpstreamError| error.to_string(),
                 report,
             )
         }),
         trust: trust(text, report),
         timeouts: timeouts(&text.timeouts, report),
         bounds: bounds(&text.limits, report),
-        workers: text.workers.as_ref().and_then(|workers| {
-            let workers = within(workers, 1..=MAX_WORKERS, report)?;
-            NonZeroUsize::new(workers)
-        }),
+        workers: text
+            .workers
+            .as_ref()
+            .and_then(|workers| within(workers, WORKERS, report))
+            .and_then(NonZeroUsize::new),
     }
 }
 
@@ -65,11 +79,7 @@ pub(super) fn store(text: Option<&StoreText>, report: &mut Report<'_>) -> StoreS
             default
         }
         Some(StoreText::Memory(bytes)) => {
-            let least = usize::try_from(MIN_STORE_BYTES).unwrap_or(usize::MAX);
-            match within(bytes, least..=usize::MAX / 2, report) {
-                Some(bytes) => StoreSettings::Memory { bytes },
-                None => default,
-            }
+            within(bytes, STORE_BYTES, report).map_or(default, |bytes| StoreSettings::Memory { bytes })
         }
     }
 }
@@ -100,8 +110,8 @@ fn trust(text: &GatewayText, report: &mut Report<'_>) -> Trust {
         );
     }
     if let Some(hops) = &text.trusted_hops {
-        let hops = within(hops, 1..=32, report).and_then(|hops| u8::try_from(hops).ok());
-        return hops.and_then(NonZeroU8::new).map_or(Trust::Nobody, Trust::Hops);
+        let hops = within(hops, HOPS, report).and_then(NonZeroU8::new);
+        return hops.map_or(Trust::Nobody, Trust::Hops);
     }
     let Some(texts) = &text.trusted_proxies else {
         return Trust::Nobody;
@@ -159,27 +169,21 @@ fn bounds(text: &BoundsText, report: &mut Report<'_>) -> Bounds {
             .unwrap_or(default)
     };
     Bounds {
-        // hyper needs 8 KiB to read at all.
-        max_header_bytes: bound(
-            &text.max_header_bytes,
-            8 * 1024..=16 * 1024 * 1024,
-            default.max_header_bytes,
-        ),
-        max_headers: bound(&text.max_headers, 1..=10_000, default.max_headers),
+        max_header_bytes: bound(&text.max_header_bytes, HEADER_BYTES, default.max_header_bytes),
+        max_headers: bound(&text.max_headers, HEADERS, default.max_headers),
         max_body_bytes: text.max_body_bytes.as_ref().map(|bytes| bytes.value),
-        max_connections: bound(&text.max_connections, 1..=10_000_000, default.max_connections),
+        max_connections: bound(&text.max_connections, CONNECTIONS, default.max_connections),
     }
 }
 
 /// The number `text`, if it lies in `range`.
-pub(super) fn within(
+pub(super) fn within<N: TryFrom<u64>>(
     text: &Spanned<u64>,
-    range: std::ops::RangeInclusive<usize>,
+    range: RangeInclusive<u64>,
     report: &mut Report<'_>,
-) -> Option<usize> {
-    let number = usize::try_from(text.value)
-        .ok()
-        .filter(|number| range.contains(number));
+) -> Option<N> {
+    let number = range.contains(&text.value).then_some(text.value);
+    let number = number.and_then(|number| N::try_from(number).ok());
     if number.is_none() {
         let message = format!("{} is out of range", text.value);
         report.error(

@@ -26,8 +26,7 @@ pub(super) fn identity(text: &IdentityText, report: &mut Report<'_>) -> Identity
 }
 
 fn ipv6_prefix(text: &Spanned<u64>, report: &mut Report<'_>) -> u8 {
-    let prefix = within(text, 1..=128, report).and_then(|prefix| u8::try_from(prefix).ok());
-    let prefix = prefix.unwrap_or(ONE_IPV6_NETWORK);
+    let prefix = within(text, 1..=128, report).unwrap_or(ONE_IPV6_NETWORK);
     if prefix > ONE_IPV6_NETWORK {
         let message = "a client owns a whole /64, and can take a new address for every request";
         report.warning(text.at, message, "write 64 or less");

@@ -120,7 +120,7 @@ fn refuse_foreign_fields(text: &LimitText, algorithm: Algorithm, report: &mut Re
     let mut fits = true;
     for (name, at, is_its_own) in fields {
         if let (Some(at), false) = (at, is_its_own) {
-            let message = format!("`{name}` says nothing to a {}", algorithm.name());
+            let message = format!("`{name}` says nothing to the algorithm `{}`", algorithm.name());
             report.error(at, message, foreign_cure(name));
             fits = false;
         }

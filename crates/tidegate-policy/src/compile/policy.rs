@@ -9,13 +9,16 @@ use crate::config::IdentitySettings;
 use crate::document::limit::LimitText;
 use crate::document::node::{Place, Spanned};
 use crate::document::policy::PolicyText;
-use crate::document::report::{Report, any_of, quoted};
+use crate::document::report::{Report, quoted};
 use crate::policy::{OnStoreFailure, Policy, PolicyLimit};
 use crate::set::bound::Bound;
 use crate::set::{Parts, PolicySet};
 
 /// The longest name of a policy or tier.
 const MAX_NAME_BYTES: usize = 64;
+
+/// How many policies an error names.
+const MAX_NAMES_SHOWN: usize = 8;
 
 /// The most tiers of a policy.
 const MAX_TIERS: usize = 64;
@@ -78,11 +81,20 @@ fn bound_charges(set: &PolicySet, texts: &[PolicyText], report: &mut Report<'_>)
                 .iter()
                 .map(|policy| &*set.policies()[*policy].name)
                 .collect();
-            let shown = any_of(names.iter().take(5).copied());
+            let shown = names
+                .iter()
+                .take(MAX_NAMES_SHOWN)
+                .copied()
+                .collect::<Vec<_>>()
+                .join(", ");
+            let rest = if names.len() > MAX_NAMES_SHOWN {
+                ", …"
+            } else {
+                ""
+            };
+            let count = names.len();
             let message = format!(
-                "one request can match {} policies at once, with more than {MAX_CHARGES} limits together: {shown}{}",
-                names.len(),
-                if names.len() > 5 { " and others" } else { "" }
+                "one request can match {count} policies with more than {MAX_CHARGES} limits together: {shown}{rest}"
             );
             let cure = "narrow their `match` by path, host or method, or let one policy count many clients by its `key`";
             report.error(at, message, cure);

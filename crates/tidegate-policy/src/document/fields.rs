@@ -79,7 +79,7 @@ impl<'n> Fields<'n> {
             let message = format!("{} has no field {}", self.what, quoted(&key.value));
             let cure = match nearest(&key.value, self.known.iter().copied()) {
                 Some(known) => format!("did you mean `{known}`?"),
-                None => format!("its fields are {}", any_of(self.known.iter().copied())),
+                None => format!("write {}", any_of(self.known.iter().copied())),
             };
             report.error(key.at, message, cure);
         }

@@ -15,6 +15,9 @@ pub(crate) const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
 /// The deepest nesting of lists and mappings. A policy needs seven.
 pub(crate) const MAX_DEPTH: usize = 24;
 
+/// The most fields of one mapping.
+pub(crate) const MAX_FIELDS: usize = 1000;
+
 /// The most values in a file, copies made by aliases included.
 pub(crate) const MAX_NODES: usize = 500_000;
 
@@ -99,9 +102,10 @@ pub(crate) fn parse(text: &str, report: &mut Report<'_>) -> Option<Node> {
         report.error(Place::START, message, "split the policies over several instances");
         return None;
     }
+    // The tree's own bound comes first, and says it better.
     let options = granit_parser::options! {
-        flow_nesting_limit: MAX_DEPTH,
-        block_nesting_limit: MAX_DEPTH,
+        flow_nesting_limit: 2 * MAX_DEPTH,
+        block_nesting_limit: 2 * MAX_DEPTH,
     };
     let mut tree = Tree::default();
     for next in Parser::new_from_str_with_options(text, options) {
@@ -231,6 +235,11 @@ impl Tree {
                 if repeated {
                     let message = format!("{} is written twice in one mapping", quoted(&key.value));
                     report.error(key.at, message, "keep one of them");
+                } else if entries.len() == MAX_FIELDS {
+                    return refuse(
+                        format!("a mapping has at most {MAX_FIELDS} fields"),
+                        "write fewer",
+                    );
                 } else {
                     entries.push((key, node));
                 }

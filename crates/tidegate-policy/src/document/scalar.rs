@@ -53,7 +53,7 @@ pub(crate) fn choice<T: Copy>(
     }
     let known = || words.iter().map(|(word, _)| *word);
     let cure = match nearest(text, known()) {
-        Some(word) => format!("did you mean `{word}`? It is one of {}", any_of(known())),
+        Some(word) => format!("did you mean `{word}`?"),
         None => format!("write {}", any_of(known())),
     };
     report.error(node.at, format!("{} is not known here", quoted(text)), cure);
