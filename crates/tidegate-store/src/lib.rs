@@ -6,6 +6,8 @@
 //!
 //! With the feature `conformance` there is a suite that every backend passes.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod huge_pages;
 mod memory;
 mod store;
