@@ -65,7 +65,7 @@ impl<S: Store> Pipeline<S> {
             trust: config.gateway.trust,
             api_keys,
             policies: config.policies,
-            answers: Answers::default(),
+            answers: config.answers,
             store: Arc::new(store),
             waiting: AtomicUsize::new(0),
         }

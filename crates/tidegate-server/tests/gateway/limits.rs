@@ -96,6 +96,39 @@ fn the_eleventh_quick_request_waits_as_long_as_it_is_told() {
 }
 
 #[test]
+fn the_form_of_the_fields_is_what_the_file_says() {
+    let answers = "answers: { rate_limit: draft-07, x_rate_limit: omit }\n";
+    let (bed, _) = bed(&format!("{answers}{TEN}"));
+    let (_, answer) = Caller::new(&bed).pass(&bed, GET);
+    assert_eq!(
+        field(&answer, "ratelimit"),
+        Some("limit=10, remaining=9, reset=2")
+    );
+    assert_eq!(field(&answer, "ratelimit-policy"), Some("30;w=60;burst=10"));
+    assert_eq!(field(&answer, "x-ratelimit-limit"), None);
+}
+
+#[test]
+fn a_head_request_is_refused_without_a_body() {
+    let (bed, _) = bed(TEN);
+    let mut caller = Caller::new(&bed);
+    for _ in 0..10 {
+        caller.pass(&bed, GET);
+    }
+    caller.client.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let head = caller.client.head();
+    assert!(head.starts_with("HTTP/1.1 429 "), "{head}");
+    assert!(field(&head, "retry-after").is_some());
+    assert_eq!(
+        field(&head, "content-length").filter(|length| *length == "0"),
+        None
+    );
+    // What comes next on the connection is the next response, not a body.
+    let (head, _) = caller.refused(GET);
+    assert!(head.starts_with("HTTP/1.1 429 "), "{head}");
+}
+
+#[test]
 fn limits_are_told_on_failures_of_the_upstream_too() {
     let (bed, _) = bed(TEN);
     let mut client = bed.client();
