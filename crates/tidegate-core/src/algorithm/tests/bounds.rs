@@ -100,6 +100,16 @@ fn a_sliding_window_reaches_its_bound_less_one() {
 }
 
 #[test]
+fn a_bucket_may_count_a_moment_a_nanosecond_early_and_never_two() {
+    // Cells of 8/3 ns begin at 0, 3, 6, 8, 11. At 10 the last has begun, one early; at 6 one began 2/3 late.
+    // So 10 units pass in 4 ns: more than 8 + 3/8 × (4 + 1), less than 8 + 3/8 × (4 + 2).
+    let mut counter = Counter::new(Limit::token_bucket(rate(6, 16), 8).unwrap());
+    assert!(counter.admits(8, 6) && !counter.admits(2, 9));
+    assert!(counter.admits(2, 10));
+    assert!(!counter.admits(1, 10));
+}
+
+#[test]
 fn rates_that_do_not_divide_a_second_do_not_drift_in_a_day() {
     const SECOND: u64 = 1_000_000_000;
     for quota in [3, 7, 300_000_007] {
