@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::{PolicyFile, compile, in_words};
+use tidegate_policy::{PolicyFile, StoreSettings, compile, in_words};
 
 fn examples() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -50,4 +50,56 @@ fn the_default_file_allows_ten_at_once_and_half_a_request_per_second() {
     };
     let words = in_words(&policy.limits[0].limit);
     assert_eq!(words, "1 per 2 s, burst 10: one every 2 s, full again after 20 s");
+}
+
+#[test]
+fn every_file_in_the_reference_of_policy_files_compiles() {
+    let path = examples().join("../docs/policy-file.md");
+    let text = fs::read_to_string(path).unwrap();
+    let blocks = text
+        .split("```yaml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next());
+    let mut seen = 0;
+    for block in blocks {
+        seen += 1;
+        let file = PolicyFile {
+            name: "policy-file.md",
+            text: block,
+        };
+        if let Err(problems) = compile(file, &KeyHasher::new([0; 16])) {
+            panic!("{problems}");
+        }
+    }
+    assert_eq!(seen, 3);
+}
+
+#[test]
+fn the_reference_of_policy_files_tells_the_defaults_that_hold() {
+    let file = PolicyFile {
+        name: "empty.yaml",
+        text: "policies: []",
+    };
+    let config = compile(file, &KeyHasher::new([0; 16])).unwrap().config;
+    let path = examples().join("../docs/policy-file.md");
+    let text = fs::read_to_string(path).unwrap();
+    let (timeouts, bounds) = (config.gateway.timeouts, config.gateway.bounds);
+    let StoreSettings::Memory { bytes } = config.store;
+    for told in [
+        format!("| `listen` | `{}` |", config.gateway.listen[0]),
+        format!("| `connect` | `{}s` |", timeouts.connect.as_secs()),
+        format!("| `request_header` | `{}s` |", timeouts.request_header.as_secs()),
+        format!(
+            "| `upstream_response` | `{}s` |",
+            timeouts.upstream_response.as_secs()
+        ),
+        format!("| `idle` | `{}s` |", timeouts.idle.as_secs()),
+        format!("| `max_header_bytes` | `{}KiB` |", bounds.max_header_bytes / 1024),
+        format!("| `max_headers` | {} |", bounds.max_headers),
+        format!("| `max_connections` | {} |", bounds.max_connections),
+        format!("the default, {} MiB", bytes / (1024 * 1024)),
+        format!("| `ipv6_prefix` | {} |", config.identity.ipv6_prefix),
+    ] {
+        assert!(text.contains(&told), "the reference lacks: {told}");
+    }
 }
