@@ -1,6 +1,7 @@
 //! Which policies a host and a path may concern, found without asking each.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::host::{HostPattern, MAX_HOST_BYTES};
 use super::path::PathPattern;
@@ -62,11 +63,22 @@ impl Index {
         }
     }
 
-    /// One host of each kind that the set tells apart, the unnamed one included.
+    /// One host of each kind that the set names.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = String> {
         let exact = self.exact.iter().map(|(name, _)| name.clone());
         let below = self.below.iter().map(|(name, _)| format!("any.{name}"));
-        std::iter::once(String::new()).chain(exact).chain(below)
+        exact.chain(below)
+    }
+
+    /// The policies that concern `host` and not every host.
+    pub(crate) fn policies_only_of(&self, host: &str) -> BTreeSet<usize> {
+        let mut policies = BTreeSet::new();
+        self.tries(host, |trie| {
+            if !std::ptr::eq(trie, &self.any) {
+                policies.extend(trie.entries().map(|entry| entry.policy as usize));
+            }
+        });
+        policies
     }
 }
 

@@ -51,6 +51,14 @@ impl Trie {
         &self.nodes[index]
     }
 
+    /// Every pattern in the tree.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.nodes
+            .iter()
+            .flat_map(|node| node.here.iter().chain(&node.below))
+            .copied()
+    }
+
     /// Adds `pattern`, which `entry` names.
     pub(crate) fn insert(&mut self, pattern: &PathPattern, entry: Entry) {
         let end = pattern
