@@ -1,7 +1,7 @@
 //! Windows that follow the calendar of a time zone: days, weeks that begin on Monday, months.
 
 use jiff::civil::Date;
-use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Span as Days, Timestamp as Instant};
 
 use super::fixed_window::Span;
@@ -94,29 +94,17 @@ impl Calendar {
     }
 
     /// The moment at which `date` begins: its first midnight, or, where clocks skip midnight, the moment they do.
+    ///
+    /// That is exact where clocks are moved forward at midnight, as everywhere since 1970 where they skip it.
     fn midnight(&self, date: Date) -> u64 {
         let midnight = self.zone.to_ambiguous_timestamp(date.at(0, 0, 0, 0));
-        let skipped = matches!(midnight.offset(), AmbiguousOffset::Gap { .. });
         let Ok(instant) = midnight.compatible() else {
             return i64::MAX as u64;
-        };
-        let instant = if skipped {
-            self.transition_at_or_before(instant)
-        } else {
-            instant
         };
         u64::try_from(instant.as_nanosecond()).unwrap_or(if instant < Instant::UNIX_EPOCH {
             0
         } else {
             u64::MAX
         })
-    }
-
-    fn transition_at_or_before(&self, instant: Instant) -> Instant {
-        let after = instant.as_nanosecond() + 1;
-        Instant::from_nanosecond(after)
-            .ok()
-            .and_then(|after| self.zone.preceding(after).next())
-            .map_or(instant, |transition| transition.timestamp())
     }
 }
