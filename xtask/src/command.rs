@@ -7,10 +7,8 @@ use anyhow::{Context as _, bail};
 
 /// The repository's root.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .components()
-        .collect()
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).into()
 }
 
 /// A program to be run in the repository's root.

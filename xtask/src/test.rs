@@ -19,7 +19,8 @@ pub(crate) fn loom() -> anyhow::Result<String> {
     run_tests(
         cargo("test --package tidegate-core --locked --test loom")
             .env("RUSTFLAGS", "--cfg loom")
-            .env("CARGO_PROFILE_TEST_OPT_LEVEL", "3")
+            // Models run many times over: worth this much of the compiler's time, and not more.
+            .env("CARGO_PROFILE_TEST_OPT_LEVEL", "1")
             .env("CARGO_TARGET_DIR", root().join("target/loom")),
     )
 }

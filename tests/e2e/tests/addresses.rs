@@ -8,6 +8,12 @@ policies:
   - { name: per-client, key: [client.ip], limit: { quota: 1, window: 1h, burst: 2 } }
 ";
 
+/// Ten requests, and no refill while a test runs.
+const TEN: &str = "
+policies:
+  - { name: ten, key: [client.ip], limit: { quota: 1, window: 1h, burst: 10 } }
+";
+
 fn from(gateway: &Gateway, forwarded_for: &str) -> Reply {
     curl(&[
         "-H",
@@ -19,7 +25,7 @@ fn from(gateway: &Gateway, forwarded_for: &str) -> Reply {
 #[test]
 fn a_forwarded_address_changes_nothing_by_default() {
     let nginx = Nginx::start();
-    let gateway = Gateway::start(&["serve", "--upstream", &nginx.url()]);
+    let gateway = Gateway::with_policies(&nginx.url(), TEN);
     for index in 0..10 {
         let reply = from(&gateway, &format!("203.0.113.{index}"));
         assert_eq!(reply.status, 200);

@@ -12,6 +12,11 @@ fn start(policies: &str) -> (Nginx, Gateway) {
 }
 
 const UNLIMITED: &str = "policies: []\n";
+/// Ten requests, and no refill while a test runs.
+const TEN: &str = "
+policies:
+  - { name: ten, key: [client.ip], limit: { quota: 1, window: 1h, burst: 10 } }
+";
 const IMPATIENT: &str = "
 gateway: { timeouts: { request_header: 1s } }
 policies: []
@@ -113,8 +118,7 @@ fn no_spelling_of_two_lengths_smuggles_a_request() {
 
 #[test]
 fn pipelined_requests_are_counted_one_by_one() {
-    let nginx = Nginx::start();
-    let gateway = Gateway::start(&["serve", "--upstream", &nginx.url()]);
+    let (nginx, gateway) = start(TEN);
     let mut client = Raw::connect(gateway.address());
     client.send("GET /piped HTTP/1.1\r\nhost: a\r\n\r\n".repeat(11));
     client.send("GET /piped HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
