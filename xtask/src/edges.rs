@@ -65,7 +65,8 @@ fn problem(edge: &Edge) -> Option<String> {
             .is_none()
             .then(|| format!("crate {} has no line in xtask/src/edges.rs", edge.from));
     };
-    let to = edge.to.as_deref()?;
+    // A crate's tests may depend on the crate itself, with a feature more.
+    let to = edge.to.as_deref().filter(|to| *to != edge.from)?;
     (!allowed.contains(&to)).then(|| format!("{} must not depend on {to}", edge.from))
 }
 

@@ -38,11 +38,11 @@ fn length(file: &File) -> Option<String> {
 }
 
 /// `foo.rs` beside `foo/`. Cargo takes every file right below `tests/` for a test of its own, so what tests share is in
-/// `tests/common/mod.rs`.
+/// `tests/foo/mod.rs`.
 fn name(file: &File) -> Option<String> {
-    let shared = file.path.ends_with("/tests/common/mod.rs");
-    let other = file.path.ends_with("/mod.rs") && !shared;
-    other.then(|| format!("{}: use foo.rs beside foo/", file.path))
+    let folder = file.path.strip_suffix("/mod.rs")?;
+    let shared = folder.rsplit('/').nth(1) == Some("tests");
+    (!shared).then(|| format!("{}: use foo.rs beside foo/", file.path))
 }
 
 /// A `lib.rs` is docs, modules and re-exports.
