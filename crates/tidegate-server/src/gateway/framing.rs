@@ -61,12 +61,12 @@ fn target(parts: &Parts, bounds: &Bounds) -> Result<bool, Fault> {
     if path.as_str().len() > bounds.target_bytes {
         return Err(Fault::TargetTooLong);
     }
+    let is_path = path.as_str().starts_with('/');
+    if !is_path && !(path == "*" && parts.method == Method::OPTIONS) {
+        return Err(Fault::Target);
+    }
     match (uri.scheme_str(), uri.authority()) {
-        (None, None) => match path.as_str() {
-            "*" if parts.method == Method::OPTIONS => Ok(false),
-            target if target.starts_with('/') => Ok(false),
-            _ => Err(Fault::Target),
-        },
+        (None, None) => Ok(false),
         (Some("http" | "https"), Some(_)) => Ok(true),
         _ => Err(Fault::Target),
     }

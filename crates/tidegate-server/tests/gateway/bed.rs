@@ -214,13 +214,18 @@ impl Wire {
         }
     }
 
-    /// Reads exactly `count` bytes.
+    /// Reads exactly `count` bytes of text.
     pub fn take(&mut self, count: usize) -> String {
+        text(self.take_bytes(count))
+    }
+
+    /// Reads exactly `count` bytes.
+    pub fn take_bytes(&mut self, count: usize) -> Vec<u8> {
         while self.unread.len() < count {
             assert!(self.fill().unwrap() > 0, "the connection ended too early");
         }
         let rest = self.unread.split_off(count);
-        text(std::mem::replace(&mut self.unread, rest))
+        std::mem::replace(&mut self.unread, rest)
     }
 
     /// Reads to the end of the connection.
