@@ -14,6 +14,7 @@ mod forward;
 mod framing;
 mod pool;
 mod settings;
+mod socket;
 mod upgrade;
 mod worker;
 

@@ -9,12 +9,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::HOST;
-use http::request::Parts;
 use http::{HeaderMap, Response};
 use tidegate_core::{Decisions, HoldId, Timestamp};
 use tidegate_policy::{
-    Answers, ApiKeys, Config, Course, Identity, Plan, PolicySet, Request, StoreFailure, Trust, Verdict,
-    tell_origin,
+    Answers, ApiKeys, Config, Course, Identity, PolicySet, Request, StoreFailure, Trust, Verdict, tell_origin,
 };
 use tidegate_store::{Store, StoreError};
 
@@ -77,16 +75,33 @@ impl<S: Store> Pipeline<S> {
     }
 
     /// Decides about one request that came from `peer`, and waits if a limit says so. `hold` names its slots.
-    pub(crate) async fn admit(&self, head: &Parts, peer: IpAddr, hold: HoldId) -> Admission<'_> {
+    pub(crate) async fn admit<B>(
+        &self,
+        request: &http::Request<B>,
+        peer: IpAddr,
+        hold: HoldId,
+    ) -> Admission<'_> {
         let now = self.clock.now();
-        let request = view(head, self.trust.client(peer, &head.headers));
+        let request = view(request, self.trust.client(peer, request.headers()));
         let identity = match self.api_keys.as_ref().map(|keys| keys.identify(&request)) {
             None => Identity::Anonymous,
             Some(Ok(identity)) => identity,
             Some(Err(refusal)) => return Admission::Answered(self.answers.refuse_key(&refusal, &request)),
         };
         let plan = self.policies.plan(&request, &identity, hold);
-        let (verdict, hold) = self.charge(&plan, hold, now).await;
+        // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
+        let mut slots = Hold::of(&plan, hold, &self.store, &self.clock);
+        let verdict = if plan.charges.is_empty() {
+            plan.conclude(Ok(&Decisions::default()))
+        } else {
+            match self.store.charge(&plan.charges, now).await {
+                Ok(decisions) => {
+                    slots = slots.filter(|_| decisions.charged);
+                    plan.conclude(Ok(&decisions))
+                }
+                Err(error) => plan.conclude(Err(failure(error))),
+            }
+        };
         if let Some(response) = self.answers.refuse(&verdict, &request, now) {
             return Admission::Answered(response);
         }
@@ -96,31 +111,12 @@ impl<S: Store> Pipeline<S> {
             identity,
             now,
             answers: &self.answers,
-            hold,
+            hold: slots,
         };
         match course {
-            Course::Delay(delay) if !self.wait(delay).await => Admission::Crowded(admitted),
+            // Boxed like everything rare, so that the future of a usual request stays small: it is copied into place.
+            Course::Delay(delay) if !Box::pin(self.wait(delay)).await => Admission::Crowded(admitted),
             Course::Pass | Course::Delay(_) | Course::Reject(_) => Admission::Forwarded(admitted),
-        }
-    }
-
-    async fn charge<'p>(
-        &'p self,
-        plan: &Plan<'p>,
-        hold: HoldId,
-        now: Timestamp,
-    ) -> (Verdict<'p>, Option<Hold>) {
-        if plan.charges.is_empty() {
-            return (plan.conclude(Ok(&Decisions::default())), None);
-        }
-        // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
-        let slots = Hold::of(plan, hold, &self.store, &self.clock);
-        match self.store.charge(&plan.charges, now).await {
-            Ok(decisions) => {
-                let slots = slots.filter(|_| decisions.charged);
-                (plan.conclude(Ok(&decisions)), slots)
-            }
-            Err(error) => (plan.conclude(Err(failure(error))), slots),
         }
     }
 
@@ -147,15 +143,15 @@ impl Admitted<'_> {
 }
 
 /// The request as policies see it. `*`, the target of `OPTIONS` that means the whole server, counts as its root.
-fn view(head: &Parts, client: IpAddr) -> Request<'_> {
-    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let path = head.uri.path();
+fn view<B>(request: &http::Request<B>, client: IpAddr) -> Request<'_> {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    let path = request.uri().path();
     Request {
-        method: &head.method,
+        method: request.method(),
         host: host.unwrap_or_default(),
         path: if path == "*" { "/" } else { path },
-        query: head.uri.query(),
-        headers: &head.headers,
+        query: request.uri().query(),
+        headers: request.headers(),
         client,
     }
 }

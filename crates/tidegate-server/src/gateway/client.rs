@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::deadline::{Deadline, Deadlines};
 use super::settings::Timeouts;
+use super::socket::Socket;
 use super::upgrade::Tunnel;
 
 /// What the tasks and bodies of one client connection share.
@@ -128,7 +128,7 @@ pub(crate) enum Protocol {
 
 /// The bytes of a client connection, with those in front that were read to learn its protocol.
 pub(crate) struct ClientIo {
-    stream: TokioIo<TcpStream>,
+    stream: Socket,
     early: Bytes,
     protocol: Protocol,
     client: Rc<Client>,
@@ -137,7 +137,7 @@ pub(crate) struct ClientIo {
 impl ClientIo {
     pub(crate) fn new(stream: TcpStream, early: Bytes, protocol: Protocol, client: Rc<Client>) -> Self {
         Self {
-            stream: TokioIo::new(stream),
+            stream: Socket::new(stream),
             early,
             protocol,
             client,
@@ -146,7 +146,7 @@ impl ClientIo {
 
     /// The socket. Bytes that were read early have been handed on by then.
     pub(crate) fn into_stream(self) -> TcpStream {
-        self.stream.into_inner()
+        self.stream.into_stream()
     }
 
     fn watched(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {

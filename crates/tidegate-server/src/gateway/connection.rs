@@ -1,6 +1,5 @@
 //! One client connection, from its first byte to its last.
 
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
@@ -85,10 +84,7 @@ enum End {
 
 async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let Door { worker, client, .. } = &*door;
-    let service = service_fn(|request| {
-        let door = door.clone();
-        async move { Ok::<_, Infallible>(door.answer(request).await) }
-    });
+    let service = service_fn(|request| door.clone().answer(request));
     let mut connection = worker.http1.serve_connection(io, service);
     let mut stopping = false;
     let end = poll_fn(|cx| {
@@ -126,10 +122,7 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
 async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let Door { worker, client, .. } = &*door;
     client.settle();
-    let service = service_fn(|request| {
-        let door = door.clone();
-        async move { Ok::<_, Infallible>(door.answer(request).await) }
-    });
+    let service = service_fn(|request| door.clone().answer(request));
     let mut connection = pin!(worker.http2.serve_connection(io, service));
     let mut leaving = false;
     poll_fn(|cx| {

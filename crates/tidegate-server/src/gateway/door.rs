@@ -1,5 +1,6 @@
 //! One request, from its head to the head of its response.
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -12,15 +13,16 @@ use hyper::body::{Body, Incoming};
 use tidegate_store::Store;
 use tokio::net::TcpStream;
 
-use super::body::{Gate, OnBreak, RequestBody, ResponseBody};
-use super::client::{Client, InFlight};
+use super::body::{Gate, OnBreak, Progress, RequestBody, ResponseBody, UpstreamBody};
+use super::client::Client;
+use super::deadline::Deadline;
 use super::fault::Fault;
 use super::fields::{self, Origin};
 use super::forward::{Answer, Wait, forward};
 use super::framing;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
-use crate::pipeline::{Admission, Admitted, Hold};
+use crate::pipeline::{Admission, Admitted};
 
 /// What all requests of one client connection share.
 pub(crate) struct Door<S> {
@@ -32,81 +34,60 @@ pub(crate) struct Door<S> {
 
 impl<S: Store> Door<S> {
     /// Answers `request`.
-    pub(crate) async fn answer(self: Rc<Self>, request: Request<Incoming>) -> Response<ResponseBody> {
+    pub(crate) async fn answer(
+        self: Rc<Self>,
+        mut request: Request<Incoming>,
+    ) -> Result<Response<ResponseBody>, Infallible> {
         let in_flight = self.client.begin();
         let on_break = match request.version() {
             Version::HTTP_10 | Version::HTTP_09 => OnBreak::Reset,
             _ => OnBreak::Close,
         };
-        let (mut head, body) = request.into_parts();
-        let response = match self.check(&mut head, &body) {
-            Ok(()) => self.decide(head, body).await,
-            Err(fault) => Reply::Response(fault.response()),
+        let answered =
+            |response: Response<ResponseBody>| response.map(|body| body.carrying(in_flight, on_break));
+        if let Err(fault) = self.check(&mut request) {
+            return Ok(answered(fault.response()));
+        }
+        let hold = self.worker.next_hold();
+        let mut admitted = match self.worker.pipeline.admit(&request, self.peer, hold).await {
+            Admission::Answered(response) => return Ok(answered(response.map(ResponseBody::whole))),
+            Admission::Crowded(admitted) => return Ok(answered(failed(Fault::Crowded, &admitted))),
+            Admission::Forwarded(admitted) => admitted,
         };
-        match response {
-            Reply::Response(response) => response.map(|body| body.carrying(in_flight, on_break)),
-            Reply::Switch(head, switched) => {
-                self.client.tunnel.replace(Some(switched.tunnel(in_flight)));
-                head.map(|()| ResponseBody::nothing())
+        let deadline = self.worker.deadlines.deadline();
+        let (request, progress) = self.outgoing(request, &admitted, &deadline);
+        let wait = Wait {
+            deadline: &deadline,
+            timeouts: &self.worker.settings.timeouts,
+            progress: progress.as_deref(),
+        };
+        match forward(&self.worker.pool, request, wait).await {
+            Ok(Answer::Response(response)) => Ok(answered(self.returned(response, &mut admitted))),
+            Ok(Answer::Switched(head, upstream, early)) => {
+                Ok(answered(self.switched(head, &mut admitted, (upstream, early))))
             }
+            Err(fault) => Ok(answered(failed(fault, &admitted))),
         }
     }
 
-    fn check(&self, head: &mut Parts, body: &Incoming) -> Result<(), Fault> {
+    fn check(&self, request: &mut Request<Incoming>) -> Result<(), Fault> {
         let settings = &self.worker.settings;
-        framing::normalize(head, &settings.bounds, settings.upstream.authority())?;
-        if body.size_hint().lower() > settings.bounds.body_bytes {
+        framing::normalize(request, &settings.bounds, settings.upstream.authority())?;
+        if request.body().size_hint().lower() > settings.bounds.body_bytes {
             return Err(Fault::RequestBodyTooLong);
         }
         Ok(())
     }
 
-    /// Asks the pipeline, then the upstream.
-    async fn decide(&self, head: Parts, body: Incoming) -> Reply {
-        let hold = self.worker.next_hold();
-        let mut admitted = match self.worker.pipeline.admit(&head, self.peer, hold).await {
-            Admission::Answered(response) => return Reply::Response(response.map(ResponseBody::whole)),
-            Admission::Crowded(admitted) => return failed(Fault::Crowded, &admitted),
-            Admission::Forwarded(admitted) => admitted,
-        };
-        match self.forward(head, body, &admitted).await {
-            Ok(Answer::Response(mut response)) => {
-                let status = response.status();
-                fields::strip_response(status, response.headers_mut());
-                self.add_via(response.headers_mut());
-                admitted.mark(response.headers_mut());
-                let hold = admitted.hold.take();
-                Reply::Response(response.map(|body| ResponseBody::upstream(body).holding(hold)))
-            }
-            Ok(Answer::Switched(mut head, upstream, early)) => {
-                let status = head.status();
-                if let Some(upgrade) = fields::strip_response(status, head.headers_mut()) {
-                    fields::set_upgrade(head.headers_mut(), upgrade);
-                }
-                self.add_via(head.headers_mut());
-                admitted.mark(head.headers_mut());
-                let hold = admitted.hold.take();
-                Reply::Switch(
-                    head,
-                    Switched {
-                        upstream,
-                        early,
-                        hold,
-                    },
-                )
-            }
-            Err(fault) => failed(fault, &admitted),
-        }
-    }
-
-    async fn forward(
+    /// The request as it goes on: hop-by-hop fields off, fields about the client and the verdict on, its body's length said once.
+    fn outgoing(
         &self,
-        mut head: Parts,
-        body: Incoming,
+        request: Request<Incoming>,
         admitted: &Admitted<'_>,
-    ) -> Result<Answer, Fault> {
+        deadline: &Deadline,
+    ) -> (Request<RequestBody>, Option<Rc<Progress>>) {
         let settings = &self.worker.settings;
-        let deadline = self.worker.deadlines.deadline();
+        let (mut head, body) = request.into_parts();
         let (body, progress) = if body.is_end_stream() {
             (RequestBody::EMPTY, None)
         } else {
@@ -116,16 +97,23 @@ impl<S: Store> Door<S> {
         };
         self.readdress(&mut head, &body);
         admitted.tell_origin(&mut head.headers);
-        let request = self.gated(Request::from_parts(head, body));
-        let wait = Wait {
-            deadline: &deadline,
-            timeouts: &settings.timeouts,
-            progress: progress.as_deref(),
-        };
-        forward(&self.worker.pool, request, wait).await
+        (self.gated(Request::from_parts(head, body)), progress)
     }
 
-    /// Makes the client's request ours: hop-by-hop fields off, fields about the client on, the body's length said once.
+    /// The response as it goes back.
+    fn returned(
+        &self,
+        mut response: Response<UpstreamBody>,
+        admitted: &mut Admitted<'_>,
+    ) -> Response<ResponseBody> {
+        let status = response.status();
+        fields::strip_response(status, response.headers_mut());
+        self.add_via(response.headers_mut());
+        admitted.mark(response.headers_mut());
+        let hold = admitted.hold.take();
+        response.map(|body| ResponseBody::upstream(body).holding(hold))
+    }
+
     fn readdress(&self, head: &mut Parts, body: &RequestBody) {
         if head.version == Version::HTTP_2 {
             fields::join_cookies(&mut head.headers);
@@ -164,6 +152,28 @@ impl<S: Store> Door<S> {
         request
     }
 
+    /// The switch of protocols as it goes back. The upstream's half of the tunnel is left for the connection to find.
+    fn switched(
+        &self,
+        mut head: Response<()>,
+        admitted: &mut Admitted<'_>,
+        (upstream, early): (TcpStream, Bytes),
+    ) -> Response<ResponseBody> {
+        let status = head.status();
+        if let Some(upgrade) = fields::strip_response(status, head.headers_mut()) {
+            fields::set_upgrade(head.headers_mut(), upgrade);
+        }
+        self.add_via(head.headers_mut());
+        admitted.mark(head.headers_mut());
+        self.client.tunnel.replace(Some(Tunnel {
+            upstream,
+            early,
+            in_flight: self.client.begin(),
+            hold: admitted.hold.take(),
+        }));
+        head.map(|()| ResponseBody::nothing())
+    }
+
     fn add_via(&self, headers: &mut HeaderMap) {
         if let Some(pseudonym) = &self.worker.settings.via {
             fields::add_via(headers, pseudonym);
@@ -171,38 +181,9 @@ impl<S: Store> Door<S> {
     }
 }
 
-/// What a client is sent.
-enum Reply {
-    Response(Response<ResponseBody>),
-    Switch(Response<()>, Switched),
-}
-
-/// The upstream's half of an upgraded connection.
-struct Switched {
-    upstream: TcpStream,
-    early: Bytes,
-    hold: Option<Hold>,
-}
-
-impl Switched {
-    fn tunnel(self, in_flight: InFlight) -> Tunnel {
-        let Self {
-            upstream,
-            early,
-            hold,
-        } = self;
-        Tunnel {
-            upstream,
-            early,
-            in_flight,
-            hold,
-        }
-    }
-}
-
 /// The response to an admitted request that the upstream did not answer.
-fn failed(fault: Fault, admitted: &Admitted<'_>) -> Reply {
+fn failed(fault: Fault, admitted: &Admitted<'_>) -> Response<ResponseBody> {
     let mut response = fault.response();
     admitted.mark(response.headers_mut());
-    Reply::Response(response)
+    response
 }

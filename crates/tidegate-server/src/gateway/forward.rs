@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use super::body::{Progress, RequestBody, UploadState, UpstreamBody};
 use super::deadline::Deadline;
 use super::fault::Fault;
-use super::pool::{Link, Pool, Taken};
+use super::pool::{Link, Pool, Rested};
 use super::settings::Timeouts;
 
 /// What the upstream answered.
@@ -32,26 +32,34 @@ pub(crate) async fn forward(
     request: Request<RequestBody>,
     wait: Wait<'_>,
 ) -> Result<Answer, Fault> {
-    let (link, spare) = match pool.take().await? {
-        Taken::Fresh(link) => (link, None),
-        Taken::Rested(link) => (link, spare(&request)),
+    let (link, spare) = match pool.rested() {
+        Some(Rested {
+            link,
+            doubtful: false,
+        }) => (link, None),
+        Some(Rested { link, doubtful: true }) => (link, spare(&request)),
+        None => (Box::pin(pool.connect()).await?, None),
     };
     let lost = match exchange(pool, link, request, &wait).await {
         Ok(answer) => return Ok(answer),
         Err(lost) => lost,
     };
     let again = match lost {
-        Lost::Unsent(request) => *request,
+        Lost::Unsent(request) => request,
         Lost::Silent => spare.ok_or(Fault::Closed)?,
         Lost::For(fault) => return Err(fault),
     };
-    let link = pool.connect().await?;
-    exchange(pool, link, again, &wait)
-        .await
-        .map_err(|lost| match lost {
-            Lost::Unsent(_) | Lost::Silent => Fault::Closed,
-            Lost::For(fault) => fault,
-        })
+    // Boxed like everything rare, so that the future of a usual request stays small: it is copied into place.
+    Box::pin(async move {
+        let link = pool.connect().await?;
+        exchange(pool, link, *again, &wait)
+            .await
+            .map_err(|lost| match lost {
+                Lost::Unsent(_) | Lost::Silent => Fault::Closed,
+                Lost::For(fault) => fault,
+            })
+    })
+    .await
 }
 
 /// How long a response is waited for.
@@ -88,22 +96,25 @@ enum Lost {
     For(Fault),
 }
 
-async fn exchange(
-    pool: &Rc<Pool>,
+/// Sends at once; the future waits for the response. Not an `async fn`, whose future would keep room for the request.
+fn exchange<'a>(
+    pool: &'a Rc<Pool>,
     mut link: Box<Link>,
     request: Request<RequestBody>,
-    wait: &Wait<'_>,
-) -> Result<Answer, Lost> {
-    let asked_upgrade = request.headers().contains_key(UPGRADE);
-    let is_head = request.method() == Method::HEAD;
+    wait: &'a Wait<'_>,
+) -> impl Future<Output = Result<Answer, Lost>> + 'a {
+    let asked = Asked {
+        upgrade: request.headers().contains_key(UPGRADE),
+        head_only: request.method() == Method::HEAD,
+    };
     wait.start();
-    let response = {
-        let mut answer = pin!(link.sender.try_send_request(request));
-        let driver = &mut link;
-        poll_fn(|cx| {
-            let ended = driver.poll(cx).is_ready();
-            if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
-                return Poll::Ready(answer.map_err(|mut error| match error.take_message() {
+    let sent = link.sender.try_send_request(request);
+    async move {
+        let mut sent = pin!(sent);
+        let response = poll_fn(|cx| {
+            let ended = link.poll(cx).is_ready();
+            if let Poll::Ready(outcome) = sent.as_mut().poll(cx) {
+                return Poll::Ready(outcome.map_err(|mut error| match error.take_message() {
                     Some(request) => Lost::Unsent(Box::new(request)),
                     None => lost(error.error(), wait),
                 }));
@@ -111,30 +122,17 @@ async fn exchange(
             if ended {
                 return Poll::Ready(Err(Lost::Silent));
             }
-            if wait.deadline.poll(cx).is_ready() {
-                return Poll::Ready(Err(Lost::For(wait.overdue())));
-            }
-            Poll::Pending
+            wait.deadline.poll(cx).map(|()| Err(Lost::For(wait.overdue())))
         })
-        .await?
-    };
-    answer(
-        pool,
-        link,
-        response,
-        wait,
-        Asked {
-            asked_upgrade,
-            is_head,
-        },
-    )
-    .map_err(Lost::For)
+        .await?;
+        answer(pool, link, response, wait, asked).map_err(Lost::For)
+    }
 }
 
 /// What the request asked for, as far as it decides how its response is read.
 struct Asked {
-    asked_upgrade: bool,
-    is_head: bool,
+    upgrade: bool,
+    head_only: bool,
 }
 
 fn lost(error: &hyper::Error, wait: &Wait<'_>) -> Lost {
@@ -156,13 +154,13 @@ fn answer(
     let (mut head, incoming) = response.into_parts();
     head.version = Version::HTTP_11;
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
-        if !asked.asked_upgrade || !head.headers.contains_key(UPGRADE) {
+        if !asked.upgrade || !head.headers.contains_key(UPGRADE) {
             return Err(Fault::BadResponse);
         }
         let (stream, early) = link.into_stream();
         return Ok(Answer::Switched(Response::from_parts(head, ()), stream, early));
     }
-    let bodiless = asked.is_head || head.status == StatusCode::NOT_MODIFIED;
+    let bodiless = asked.head_only || head.status == StatusCode::NOT_MODIFIED;
     check_length(&head.headers, bodiless)?;
     let link = if incoming.is_end_stream() {
         pool.rest(link);
@@ -204,7 +202,7 @@ fn check_length(headers: &HeaderMap, bodiless: bool) -> Result<(), Fault> {
 }
 
 /// A copy of `request`, if sending it twice is the same as sending it once (RFC 9110 section 9.2.2) and it has no body.
-fn spare(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+fn spare(request: &Request<RequestBody>) -> Option<Box<Request<RequestBody>>> {
     if !request.body().is_empty() || !request.method().is_idempotent() {
         return None;
     }
@@ -213,5 +211,5 @@ fn spare(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
     *copy.uri_mut() = request.uri().clone();
     *copy.version_mut() = request.version();
     *copy.headers_mut() = request.headers().clone();
-    Some(copy)
+    Some(Box::new(copy))
 }

@@ -5,28 +5,31 @@
 //! given it drops `Content-Length` and closes after the response (RFC 9112 section 6.3). The rest is decided here.
 
 use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
-use http::request::Parts;
 use http::uri::{self, Authority, Uri};
-use http::{HeaderMap, HeaderValue, Method, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, Version};
 
 use super::fault::Fault;
 use super::settings::Bounds;
 
 /// Checks the head and brings it into the one form that goes on: an origin-form target (or `*`) and one `Host`.
 /// `default_host` stands in for HTTP/1.0 clients that name none.
-pub(crate) fn normalize(parts: &mut Parts, bounds: &Bounds, default_host: &Authority) -> Result<(), Fault> {
-    if parts.method == Method::CONNECT {
+pub(crate) fn normalize<B>(
+    request: &mut Request<B>,
+    bounds: &Bounds,
+    default_host: &Authority,
+) -> Result<(), Fault> {
+    if request.method() == Method::CONNECT {
         return Err(Fault::Connect);
     }
-    if parts.headers.len() > bounds.header_fields {
+    if request.headers().len() > bounds.header_fields {
         return Err(Fault::TooManyFields);
     }
-    transfer_encoding(&parts.headers)?;
-    expectation(&parts.headers)?;
-    let absolute = target(parts, bounds)?;
-    host(parts, absolute, default_host)?;
+    transfer_encoding(request.headers())?;
+    expectation(request.headers())?;
+    let absolute = target(request, bounds)?;
+    host(request, absolute, default_host)?;
     if absolute {
-        to_origin_form(&mut parts.uri)?;
+        to_origin_form(request.uri_mut())?;
     }
     Ok(())
 }
@@ -53,16 +56,16 @@ fn expectation(headers: &HeaderMap) -> Result<(), Fault> {
 }
 
 /// Checks the target; true if it says more than a path.
-fn target(parts: &Parts, bounds: &Bounds) -> Result<bool, Fault> {
-    let uri = &parts.uri;
+fn target<B>(request: &Request<B>, bounds: &Bounds) -> Result<bool, Fault> {
+    let uri = request.uri();
     let Some(path) = uri.path_and_query() else {
         return Err(Fault::Target);
     };
     if path.as_str().len() > bounds.target_bytes {
         return Err(Fault::TargetTooLong);
     }
-    let is_path = path.as_str().starts_with('/');
-    if !is_path && !(path == "*" && parts.method == Method::OPTIONS) {
+    let whole_server = path == "*" && request.method() == Method::OPTIONS;
+    if !whole_server && !path.as_str().starts_with('/') {
         return Err(Fault::Target);
     }
     match (uri.scheme_str(), uri.authority()) {
@@ -72,13 +75,13 @@ fn target(parts: &Parts, bounds: &Bounds) -> Result<bool, Fault> {
     }
 }
 
-fn host(parts: &mut Parts, absolute: bool, default_host: &Authority) -> Result<(), Fault> {
-    let mut hosts = parts.headers.get_all(HOST).iter();
+fn host<B>(request: &mut Request<B>, absolute: bool, default_host: &Authority) -> Result<(), Fault> {
+    let mut hosts = request.headers().get_all(HOST).iter();
     let host = hosts.next();
     if hosts.next().is_some() {
         return Err(Fault::Host);
     }
-    let authority = parts.uri.authority().filter(|_| absolute);
+    let authority = request.uri().authority().filter(|_| absolute);
     match (host, authority) {
         (Some(host), authority) => {
             let same =
@@ -89,17 +92,17 @@ fn host(parts: &mut Parts, absolute: bool, default_host: &Authority) -> Result<(
                 Err(Fault::Host)
             }
         }
-        (None, Some(authority)) if parts.version != Version::HTTP_11 => {
+        (None, Some(authority)) if request.version() != Version::HTTP_11 => {
             if !is_host(authority.as_str().as_bytes()) {
                 return Err(Fault::Host);
             }
             let host = HeaderValue::from_str(authority.as_str()).map_err(|_| Fault::Host)?;
-            parts.headers.insert(HOST, host);
+            request.headers_mut().insert(HOST, host);
             Ok(())
         }
-        (None, None) if parts.version < Version::HTTP_11 => {
+        (None, None) if request.version() < Version::HTTP_11 => {
             let host = HeaderValue::from_str(default_host.as_str()).map_err(|_| Fault::Host)?;
-            parts.headers.insert(HOST, host);
+            request.headers_mut().insert(HOST, host);
             Ok(())
         }
         (None, _) => Err(Fault::Host),
@@ -125,33 +128,31 @@ fn to_origin_form(uri: &mut Uri) -> Result<(), Fault> {
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
-
     use super::*;
 
-    fn normalized(request: http::request::Builder) -> Result<Parts, Fault> {
-        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+    fn normalized(request: http::request::Builder) -> Result<Request<()>, Fault> {
+        let mut request = request.body(()).unwrap();
         normalize(
-            &mut parts,
+            &mut request,
             &Bounds::default(),
             &Authority::from_static("origin:1"),
         )?;
-        Ok(parts)
+        Ok(request)
     }
 
     #[test]
     fn an_absolute_target_becomes_a_path_and_must_agree_with_host() {
-        let parts = normalized(Request::get("http://a.test/x?y=1").header(HOST, "A.test")).unwrap();
-        assert_eq!(parts.uri, "/x?y=1");
-        assert_eq!(parts.uri.authority(), None);
+        let request = normalized(Request::get("http://a.test/x?y=1").header(HOST, "A.test")).unwrap();
+        assert_eq!(request.uri(), "/x?y=1");
+        assert_eq!(request.uri().authority(), None);
         let other = Request::get("http://a.test/").header(HOST, "b.test");
         assert_eq!(normalized(other).unwrap_err(), Fault::Host);
     }
 
     #[test]
     fn http_2_gets_its_host_from_the_authority() {
-        let parts = normalized(Request::get("http://a.test/").version(Version::HTTP_2)).unwrap();
-        assert_eq!(parts.headers[HOST], "a.test");
+        let request = normalized(Request::get("http://a.test/").version(Version::HTTP_2)).unwrap();
+        assert_eq!(request.headers()[HOST], "a.test");
         let missing = Request::get("/").version(Version::HTTP_2);
         assert_eq!(normalized(missing).unwrap_err(), Fault::Host);
     }
@@ -159,7 +160,7 @@ mod tests {
     #[test]
     fn only_http_1_0_may_leave_host_out() {
         let old = normalized(Request::get("/").version(Version::HTTP_10)).unwrap();
-        assert_eq!(old.headers[HOST], "origin:1");
+        assert_eq!(old.headers()[HOST], "origin:1");
         assert_eq!(normalized(Request::get("/")).unwrap_err(), Fault::Host);
     }
 

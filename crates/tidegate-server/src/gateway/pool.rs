@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
-use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::body::RequestBody;
 use super::deadline::Deadlines;
 use super::fault::Fault;
 use super::settings::Settings;
+use super::socket::Socket;
 
 /// A worker's connections to the upstream.
 pub(crate) struct Pool {
@@ -28,6 +28,9 @@ pub(crate) struct Pool {
     resting: RefCell<Vec<Resting>>,
     open: Rc<Cell<usize>>,
     most: usize,
+    /// How many ticks a connection may rest and be taken for alive, and how many at all.
+    brief: u64,
+    longest: u64,
 }
 
 struct Resting {
@@ -35,12 +38,11 @@ struct Resting {
     since: u64,
 }
 
-/// A connection that was taken from the pool, and how it was found.
-pub(crate) enum Taken {
-    /// Made for this request, or used a moment ago.
-    Fresh(Box<Link>),
+/// A connection that rested in the pool.
+pub(crate) struct Rested {
+    pub(crate) link: Box<Link>,
     /// It rested for long enough that the upstream may be closing it just now.
-    Rested(Box<Link>),
+    pub(crate) doubtful: bool,
 }
 
 /// Connections that rested no longer than this are taken for alive.
@@ -56,6 +58,8 @@ impl Pool {
             .upstream_connections
             .div_ceil(settings.workers.get());
         Rc::new(Self {
+            brief: deadlines.ticks(BRIEF),
+            longest: deadlines.ticks(settings.timeouts.upstream_idle),
             settings,
             deadlines,
             resting: RefCell::default(),
@@ -64,21 +68,17 @@ impl Pool {
         })
     }
 
-    /// A connection that rests, or else a new one.
-    pub(crate) async fn take(&self) -> Result<Taken, Fault> {
+    /// A connection that rests.
+    pub(crate) fn rested(&self) -> Option<Rested> {
         loop {
-            let Some(Resting { mut link, since }) = self.resting.borrow_mut().pop() else {
-                return self.connect().await.map(Taken::Fresh);
-            };
-            if !link.is_alive() {
-                continue;
+            let Resting { mut link, since } = self.resting.borrow_mut().pop()?;
+            if link.is_alive() {
+                let rested = self.deadlines.now().saturating_sub(since);
+                return Some(Rested {
+                    link,
+                    doubtful: rested > self.brief,
+                });
             }
-            let rested = self.deadlines.now().saturating_sub(since) > self.deadlines.ticks(BRIEF);
-            return Ok(if rested {
-                Taken::Rested(link)
-            } else {
-                Taken::Fresh(link)
-            });
         }
     }
 
@@ -95,7 +95,7 @@ impl Pool {
             .map_err(|_| Fault::Unreachable)?;
         let (sender, driver) = Builder::new()
             .max_header_size(RESPONSE_HEADER_BYTES)
-            .handshake(TokioIo::new(stream))
+            .handshake(Socket::new(stream))
             .await
             .map_err(|_| Fault::Unreachable)?;
         Ok(Box::new(Link {
@@ -117,11 +117,10 @@ impl Pool {
 
     /// Closes what has rested for too long.
     pub(crate) fn expire(&self) {
-        let longest = self.deadlines.ticks(self.settings.timeouts.upstream_idle);
         let now = self.deadlines.now();
         // The last one in is the first one out, so the oldest are in front.
         let mut resting = self.resting.borrow_mut();
-        let old = resting.partition_point(|resting| now.saturating_sub(resting.since) > longest);
+        let old = resting.partition_point(|resting| now.saturating_sub(resting.since) > self.longest);
         resting.drain(..old);
     }
 
@@ -165,7 +164,7 @@ impl Drop for Place {
 /// A connection to the upstream, driven by its user.
 pub(crate) struct Link {
     pub(super) sender: SendRequest<RequestBody>,
-    driver: Connection<TokioIo<TcpStream>, RequestBody>,
+    driver: Connection<Socket, RequestBody>,
     ended: bool,
     _place: Place,
 }
@@ -193,6 +192,6 @@ impl Link {
     /// The socket, after a switch of protocols, and the first bytes of the new one.
     pub(crate) fn into_stream(self) -> (TcpStream, Bytes) {
         let parts = self.driver.into_parts();
-        (parts.io.into_inner(), parts.read_buf)
+        (parts.io.into_stream(), parts.read_buf)
     }
 }
