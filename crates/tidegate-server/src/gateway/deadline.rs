@@ -52,9 +52,9 @@ impl Deadlines {
 
     /// How many ticks cover `span`.
     pub(crate) fn ticks(&self, span: Duration) -> u64 {
-        // In microseconds, because dividing 128-bit numbers takes longer than all the rest.
-        let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(OFF);
-        micros(span).saturating_add(1).div_ceil(micros(self.tick))
+        // In 64 bits, because dividing 128-bit numbers takes longer than all the rest.
+        let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(OFF);
+        nanos(span).div_ceil(nanos(self.tick))
     }
 
     /// A new deadline, off.
