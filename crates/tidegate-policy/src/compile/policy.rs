@@ -100,9 +100,10 @@ fn bound_charges(set: &PolicySet, texts: &[PolicyText], report: &mut Report<'_>)
             report.error(at, message, cure);
         }
         Bound::Unknown => {
-            let message = "the path patterns combine in too many ways to count the charges of a request";
-            let cure =
-                format!("use fewer `*`: a request that meets more than {MAX_CHARGES} limits is refused");
+            let message = "the policies combine in too many ways to count the charges of a request";
+            let cure = format!(
+                "use fewer `*` and fewer methods: a request that meets more than {MAX_CHARGES} limits is refused"
+            );
             report.warning(Place::START, message, cure);
         }
     }

@@ -9,7 +9,7 @@ use super::Rule;
 use super::index::Index;
 use super::trie::{Entry, Trie};
 
-/// How many places of tries are visited before the search is given up.
+/// How many places of tries and policies on the way are looked at before the search is given up.
 const MAX_STEPS: usize = 2_000_000;
 
 /// What the search found.
@@ -125,7 +125,7 @@ impl<'a> Search<'a> {
 
     /// Looks at the places that one path leads to, and at what lies below. None if the search is given up.
     fn visit(&mut self, places: Vec<(usize, usize)>) -> Option<()> {
-        *self.steps += places.len();
+        *self.steps += places.len() + self.met.len();
         if *self.steps > MAX_STEPS {
             return None;
         }
@@ -164,6 +164,7 @@ impl<'a> Search<'a> {
     }
 
     fn weigh(&mut self) {
+        *self.steps += self.met.len();
         let met: BTreeSet<usize> = self.met.iter().map(|entry| entry.policy as usize).collect();
         let met: BTreeSet<usize> = met.into_iter().filter(|policy| self.speaks(*policy)).collect();
         let charges = charges(self.rules, &met);
@@ -239,6 +240,20 @@ mod tests {
         ] {
             assert!(compiled(9, &together).is_err(), "{together:?}");
         }
+    }
+
+    #[test]
+    fn a_search_that_takes_too_long_is_given_up_with_a_warning() {
+        let policies: String = (0..2000)
+            .map(|number| format!("  - {{ name: p{number}, match: {{ method: M{number} }}, key: [method], limit: {{ quota: 1, window: 1s }} }}\n"))
+            .collect();
+        let text = format!("policies:\n{policies}");
+        let file = PolicyFile {
+            name: "bound.yaml",
+            text: &text,
+        };
+        let compiled = compile(file, &KeyHasher::new([0; 16])).unwrap();
+        assert_eq!(compiled.warnings.len(), 1, "{}", compiled.warnings);
     }
 
     #[test]
