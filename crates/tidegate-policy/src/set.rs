@@ -25,7 +25,7 @@ use path::{PathPattern, Segments};
 /// The policies of one file, compiled. Cheap to ask from many threads; made once per load.
 ///
 /// Hosts and paths are found in an index, so the price of a request depends on how many policies concern its host and path,
-/// not on how many there are.
+/// not on how many there are. And few do: no request may meet more than [`MAX_CHARGES`] limits, which the compiler sees to.
 #[derive(Clone, Debug)]
 pub struct PolicySet {
     policies: Vec<Policy>,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
 use super::{key, limit, matching, scope};
+use crate::Tier;
 use crate::config::IdentitySettings;
 use crate::document::limit::LimitText;
 use crate::document::node::{Place, Spanned};
@@ -120,44 +121,12 @@ fn policy(text: &PolicyText, identity: &IdentitySettings, report: &mut Report<'_
     let recipe = key::recipe(text, &paths, identity, report);
     let label = name.unwrap_or("policy");
     let limits = limits(label, &text.limits, text.cost.as_ref(), report);
-    if text.tiers.len() > MAX_TIERS {
-        report.error(
-            text.tiers[MAX_TIERS].0.at,
-            format!("a policy has at most {MAX_TIERS} tiers"),
-            "remove some",
-        );
-    }
-    if let (Some((tier, _)), None) = (text.tiers.first(), &identity.api_key) {
-        let message = "nobody has a tier here: tiers come with API keys";
-        report.warning(
-            tier.at,
-            message,
-            "add `identity: { api_key: … }`, or remove `tiers`",
-        );
-    }
-    let mut tiers = Vec::new();
-    for (tier, texts) in &text.tiers {
-        let limits = self::limits(label, texts, text.cost.as_ref(), report);
-        if checked_name(tier, "a tier", report).is_some() {
-            tiers.push((tier.value.as_str().into(), limits));
-        }
-    }
-    if text.cost.as_ref().is_some_and(|cost| cost.value == 0) {
-        let at = text.cost.as_ref().map_or(text.at, |cost| cost.at);
-        report.warning(
-            at,
-            "a cost of 0 only looks: nothing is ever refused",
-            "write at least 1",
-        );
-    }
+    let tiers = tiers(label, text, identity, report);
     let policy = Policy {
         name: name?.into(),
         scope: scope::in_words(text).into(),
         mode: text.mode.as_ref().map_or(Mode::default(), |mode| mode.value),
-        cost: text
-            .cost
-            .as_ref()
-            .map_or(Cost::default(), |cost| Cost::new(cost.value)),
+        cost: cost(text.cost.as_ref(), report),
         on_store_failure: text
             .on_store_failure
             .as_ref()
@@ -172,6 +141,43 @@ fn policy(text: &PolicyText, identity: &IdentitySettings, report: &mut Report<'_
         conditions,
         recipe: recipe?,
     })
+}
+
+/// The limits of each tier of the policy called `name`.
+fn tiers(
+    name: &str,
+    text: &PolicyText,
+    identity: &IdentitySettings,
+    report: &mut Report<'_>,
+) -> Vec<(Tier, Vec<PolicyLimit>)> {
+    if let (Some((tier, _)), None) = (text.tiers.first(), &identity.api_key) {
+        let message = "nobody has a tier here: tiers come with API keys";
+        let cure = "add `identity: { api_key: … }`, or remove `tiers`";
+        report.warning(tier.at, message, cure);
+    }
+    if let Some((tier, _)) = text.tiers.get(MAX_TIERS) {
+        let message = format!("a policy has at most {MAX_TIERS} tiers");
+        report.error(tier.at, message, "remove some");
+    }
+    let mut tiers = Vec::new();
+    for (tier, texts) in &text.tiers {
+        let limits = limits(name, texts, text.cost.as_ref(), report);
+        if let Some(tier) = checked_name(tier, "a tier", report) {
+            tiers.push((tier.into(), limits));
+        }
+    }
+    tiers
+}
+
+fn cost(text: Option<&Spanned<u64>>, report: &mut Report<'_>) -> Cost {
+    let Some(cost) = text else {
+        return Cost::default();
+    };
+    if cost.value == 0 {
+        let message = "a cost of 0 only looks: nothing is ever refused";
+        report.warning(cost.at, message, "write at least 1");
+    }
+    Cost::new(cost.value)
 }
 
 /// The limits in `texts`, labelled after the policy `name`.
