@@ -62,7 +62,13 @@ impl<T> Mutex<T> {
 /// Looks at a busy lock before the thread gives its time slice away. A line is held for some tens of nanoseconds, so
 /// one that stays busy for longer than this has a holder that is not running.
 #[cfg(all(feature = "std", not(loom)))]
-const SPINS: u32 = 64;
+const LOOKS: u32 = 16;
+
+/// Pauses between two looks at a busy lock. Each look takes the line away from its holder, who needs it to let go: two threads on
+/// one key took 230 to 260 ns each per charge with one pause, and 115 to 175 with eight; with two or four it was now the one, now
+/// the other.
+#[cfg(not(loom))]
+const PAUSES: u32 = 8;
 
 /// Waiting for a lock that is held for a very short time.
 pub(crate) struct Wait {
@@ -84,11 +90,13 @@ impl Wait {
         #[cfg(feature = "std")]
         {
             self.looks = self.looks.saturating_add(1);
-            if self.looks > SPINS {
+            if self.looks > LOOKS {
                 return std::thread::yield_now();
             }
         }
-        core::hint::spin_loop();
+        for _ in 0..PAUSES {
+            core::hint::spin_loop();
+        }
     }
 
     #[cfg(loom)]
