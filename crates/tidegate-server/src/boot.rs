@@ -1,8 +1,10 @@
 //! From what was asked for to a server whose ports are bound: everything that can go wrong before the first request.
 
+mod error;
+
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
-use std::{error, fmt, io};
 
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
 use tidegate_policy::{Policy, PolicyLimit, Problems, StoreSettings, Upstream};
@@ -12,9 +14,11 @@ use tokio::runtime::{Builder, Runtime};
 use crate::clock::Clock;
 use crate::demo::DemoOrigin;
 use crate::gateway::{BindError, Gateway, Settings};
-use crate::load::{LoadError, Loaded, PolicySource};
+use crate::load::{Loaded, PolicySource};
 use crate::pipeline::Pipeline;
 use crate::signals::StopSignals;
+
+pub use error::BootError;
 
 /// What to serve.
 #[derive(Clone, Debug)]
@@ -199,71 +203,6 @@ fn limits_of(policy: &Policy) -> impl Iterator<Item = &PolicyLimit> + Clone {
         .limits
         .iter()
         .chain(policy.tiers.iter().flat_map(|(_, limits)| limits))
-}
-
-/// Why nothing was started.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BootError {
-    /// The policies cannot be used.
-    Load(LoadError),
-    /// Nobody said what to protect.
-    NoUpstream {
-        /// What the policies are called.
-        policies_name: String,
-    },
-    /// An address cannot be listened on.
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        error: io::Error,
-    },
-    /// The operating system refused something that is hardly ever refused.
-    System(io::Error),
-}
-
-impl From<LoadError> for BootError {
-    fn from(error: LoadError) -> Self {
-        Self::Load(error)
-    }
-}
-
-impl fmt::Display for BootError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Load(error) => error.fmt(f),
-            Self::NoUpstream { policies_name } => write!(
-                f,
-                "{policies_name} does not say what to protect: add `gateway.upstream`, or pass `--upstream http://127.0.0.1:9000`"
-            ),
-            Self::Bind { address, error } => write_bind_error(f, *address, error),
-            Self::System(error) => write!(f, "the system refused: {error}"),
-        }
-    }
-}
-
-impl error::Error for BootError {}
-
-fn write_bind_error(f: &mut fmt::Formatter<'_>, address: SocketAddr, error: &io::Error) -> fmt::Result {
-    match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8080));
-            write!(
-                f,
-                "{address} is taken by another process: stop it, or listen elsewhere, for instance `--listen {other}`"
-            )
-        }
-        io::ErrorKind::PermissionDenied => write!(
-            f,
-            "this user may not listen on {address}: take a port from 1024 up with `--listen`, or grant CAP_NET_BIND_SERVICE"
-        ),
-        io::ErrorKind::AddrNotAvailable => write!(
-            f,
-            "{address} is no address of this machine: take one of its own with `--listen`, or 0.0.0.0 for all of them"
-        ),
-        _ => write!(f, "cannot listen on {address}: {error}"),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use std::net::TcpListener;
 
 use super::*;
+use crate::load::LoadError;
 
 const FILE: &str = "\
 gateway:
