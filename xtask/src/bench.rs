@@ -1,16 +1,30 @@
 //! Benches live in a workspace of their own, so that the crates they compare with stay out of the product's lock file.
 
-use anyhow::bail;
+use crate::command::{cargo, run};
 
-/// What to measure.
+/// What to measure: all of it, or one of `decision`, `gateway` and `instructions`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Passed on as they are.
+    /// The bench and its options, as in `cargo xtask bench decision --quick`; `cargo xtask bench help decision` tells more.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
 /// Runs the benches.
-pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    bail!("no benches yet: {:?}", options.arguments)
+pub(crate) fn run_benches(options: &Options) -> anyhow::Result<()> {
+    if !options.arguments.is_empty() {
+        return run_one(&options.arguments);
+    }
+    for bench in ["instructions", "decision", "gateway"] {
+        run_one(&[bench.to_owned()])?;
+    }
+    Ok(())
+}
+
+fn run_one(arguments: &[String]) -> anyhow::Result<()> {
+    if arguments.first().is_some_and(|bench| bench == "gateway") {
+        run(&mut cargo("build --release --locked --package tidegate"))?;
+    }
+    let mut bench = cargo("run --release --locked --quiet --manifest-path bench/Cargo.toml --");
+    run(bench.args(arguments))
 }

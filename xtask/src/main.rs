@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         Xtask::Deny => steps.run("deny", deny::check),
         Xtask::Tidy => steps.run("tidy", tidy::check),
         Xtask::Fuzz(options) => steps.run("fuzz", || fuzz::run(&options)),
-        Xtask::Bench(options) => steps.run("bench", || bench::run(&options)),
+        Xtask::Bench(options) => steps.run("bench", || bench::run_benches(&options)),
     }
     steps.finish()
 }

@@ -1,0 +1,49 @@
+//! Tidegate beside its peers, measured in one run on one machine.
+//!
+//! `decision` asks what one decision costs in process, `gateway` what a request costs through the proxy, and
+//! `instructions` counts the instructions of one decision, free of noise.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a bench is a command: its result is what it prints"
+)]
+
+use clap::{Parser, Subcommand};
+
+mod decision;
+mod gateway;
+mod instructions;
+mod machine;
+mod report;
+mod stats;
+
+#[derive(Parser)]
+#[command(version, about, long_about = None)]
+struct Arguments {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// Nanoseconds per decision, beside governor, limitador and throttlecrab
+    Decision(decision::Options),
+    /// Requests per second, latency and CPU time per request, beside nginx and HAProxy
+    Gateway(gateway::Options),
+    /// Instructions per decision, counted by valgrind: no noise, so that a change shows
+    Instructions(instructions::Options),
+    #[command(hide = true)]
+    Contender(decision::contender::Options),
+    #[command(hide = true)]
+    Counted(instructions::counted::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().bench {
+        Bench::Decision(options) => decision::run(&options),
+        Bench::Gateway(options) => gateway::run(&options),
+        Bench::Instructions(options) => instructions::run(&options),
+        Bench::Contender(options) => decision::contender::run(&options),
+        Bench::Counted(options) => instructions::counted::run(&options),
+    }
+}
