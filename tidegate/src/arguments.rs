@@ -32,7 +32,7 @@ Examples:
   tidegate serve --upstream http://127.0.0.1:9000 --listen 0.0.0.0:80
   tidegate serve --config /etc/tidegate/tidegate.yaml --log-format json
 
-Exit codes: 0 stopped as asked, 1 could not start or not keep running, 2 the command line is wrong.";
+Exit codes: 0 stopped as asked; 1 could not start, did not last, or cut requests off; 2 the command line is wrong.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
