@@ -19,9 +19,12 @@ mod upgrade;
 mod worker;
 
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use socket2::{Domain, Protocol, Socket, Type};
 use tidegate_store::Store;
@@ -112,14 +115,20 @@ impl<S: Store> Gateway<S> {
                 stopped.clone(),
             )?);
         }
-        let mut all = std::pin::pin!(join(workers));
         tokio::select! {
-            // Workers end by themselves only when something is wrong.
-            ended = &mut all => return ended,
+            // Workers end by themselves only when something is wrong. The others stop when `asked` is dropped.
+            ended = next_ended(&mut workers) => {
+                ended?;
+                return Err(io::Error::other("a worker of the gateway ended by itself"));
+            }
             () = stop => {}
         }
         asked.send_replace(true);
-        all.await
+        let mut cut = 0;
+        while !workers.is_empty() {
+            cut += next_ended(&mut workers).await?;
+        }
+        Ok(Drained { cut })
     }
 }
 
@@ -142,14 +151,19 @@ fn start<S: Store>(
     Ok(running)
 }
 
-async fn join(workers: Vec<Running>) -> io::Result<Drained> {
-    let mut cut = 0;
-    for worker in workers {
-        cut += worker
-            .await
-            .map_err(|_| io::Error::other("a worker of the gateway panicked"))??;
-    }
-    Ok(Drained { cut })
+/// Waits for the next of `workers` to end and takes it out.
+async fn next_ended(workers: &mut Vec<Running>) -> io::Result<usize> {
+    poll_fn(|cx| {
+        for index in 0..workers.len() {
+            if let Poll::Ready(ended) = Pin::new(&mut workers[index]).poll(cx) {
+                workers.swap_remove(index);
+                let panicked = |_| io::Error::other("a worker of the gateway panicked");
+                return Poll::Ready(ended.map_err(panicked).flatten());
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// Listens on `address` for each worker; the address with the port it really has.

@@ -93,9 +93,13 @@ impl<S: Store> Worker<S> {
             let listener = TcpListener::from_std(listener)?;
             accepting.spawn_local(self.clone().accept(listener));
         }
-        let ticking = spawn_local(self.clone().tick());
-        // An error means that whoever could ask for a stop is gone, which asks for one.
-        let _ = stop.wait_for(|asked| *asked).await;
+        let mut ticking = spawn_local(self.clone().tick());
+        tokio::select! {
+            // An error means that whoever could ask for a stop is gone, which asks for one.
+            _ = stop.wait_for(|asked| *asked) => {}
+            _ = accepting.join_next() => return Err(io::Error::other("accepting connections ended by itself")),
+            _ = &mut ticking => return Err(io::Error::other("measuring time ended by itself")),
+        }
         accepting.shutdown().await;
         let cut = self.drain().await;
         ticking.abort();

@@ -1,6 +1,8 @@
 //! What the origin and the client see of each other.
 
-use crate::bed::{Bed, field, fields};
+use std::time::Duration;
+
+use crate::bed::{Bed, Wire, field, fields};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ndate: today\r\n\r\nhi";
 
@@ -165,6 +167,49 @@ fn a_resting_connection_that_the_origin_closed_is_replaced() {
     assert!(origin.head().starts_with("POST /2 "));
     origin.send(OK);
     assert!(client.head().starts_with("HTTP/1.1 200 "));
+}
+
+/// Leaves a connection to the origin resting for longer than it is taken for alive without doubt.
+fn long_rested(bed: &Bed) -> (Wire, Wire) {
+    let mut client = bed.client();
+    client.send("GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send(OK);
+    client.head();
+    client.take(2);
+    // A client that says nothing is let go after the header timeout, which is the longer time.
+    bed.client().rest();
+    (client, origin)
+}
+
+#[test]
+fn what_may_be_sent_twice_is_sent_again_when_a_resting_connection_closes_under_it() {
+    let bed = Bed::with(|settings| settings.timeouts.header = Duration::from_millis(300));
+    let (mut client, mut origin) = long_rested(&bed);
+    client.send("PUT /2 HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n");
+    assert!(origin.head().starts_with("PUT /2 "));
+    drop(origin);
+    let mut origin = bed.origin.accept();
+    assert!(origin.head().starts_with("PUT /2 "));
+    origin.send(OK);
+    assert!(client.head().starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn what_may_not_be_sent_twice_is_sent_once() {
+    for request in [
+        "POST /2 HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n",
+        "PUT /2 HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi",
+    ] {
+        let bed = Bed::with(|settings| settings.timeouts.header = Duration::from_millis(300));
+        let (mut client, mut origin) = long_rested(&bed);
+        client.send(request);
+        origin.head();
+        drop(origin);
+        assert!(client.head().starts_with("HTTP/1.1 502 "));
+        assert!(!bed.origin.was_asked());
+    }
 }
 
 #[test]
