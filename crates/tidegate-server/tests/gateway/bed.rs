@@ -239,16 +239,22 @@ impl Wire {
         Ok(text(std::mem::take(&mut self.unread)))
     }
 
-    /// Waits until the other side is gone, in whichever way.
-    pub fn gone(&mut self) {
+    /// Reads until the other side is gone, in whichever way, and returns what came before.
+    pub fn ended(&mut self) -> String {
         loop {
             match self.fill() {
-                Ok(0) => return,
+                Ok(0) => break,
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
                 Err(error) => panic!("the connection is still open: {error}"),
             }
         }
+        text(std::mem::take(&mut self.unread))
+    }
+
+    /// Waits until the other side is gone, in whichever way.
+    pub fn gone(&mut self) {
+        self.ended();
     }
 
     /// Says that nothing more will be sent.
