@@ -5,7 +5,9 @@
 mod common;
 mod counted;
 
-use common::{NOW, charge, limits};
+use std::time::Duration;
+
+use common::{NOW, charge, limits, limits_per};
 use tidegate_core::{Charge, HoldId, Limit, Table, TableSize};
 
 #[global_allocator]
@@ -50,9 +52,10 @@ fn ten_million_invented_keys_leave_memory_at_its_cap_and_a_limited_client_limite
         "{reserved} bytes reserved"
     );
 
-    let [bucket, ..] = limits(10);
+    // The limited are nearer to fresh than the invented: only how much they have spent keeps them.
+    let (invented, limited) = (limits(10), limits_per(Duration::from_secs(60), 10));
     counted::restart_peak();
-    flood(&table, 10_000_000, &bucket, &bucket);
+    flood(&table, 10_000_000, &invented[0], &limited[0]);
     assert_eq!(
         counted::peak(),
         before + reserved,
@@ -61,15 +64,27 @@ fn ten_million_invented_keys_leave_memory_at_its_cap_and_a_limited_client_limite
     assert_eq!(table.usage().bucket_bytes, size.bucket_bytes);
     assert!(table.usage().bucket_evictions > 9_000_000);
 
-    for limit in &limits(10)[2..] {
+    for (limit, limited) in invented.iter().zip(&limited).skip(2) {
         let evictions = table.usage().ledger_evictions;
-        flood(&table, 300_000, limit, limit);
+        flood(&table, 300_000, limit, limited);
         assert!(
             table.usage().ledger_evictions > evictions + 200_000,
             "{}",
             limit.algorithm().name()
         );
         assert!(table.usage().ledger_bytes <= size.ledger_bytes);
+    }
+    let [.., slots] = &invented;
+    for number in 0..200_000 {
+        let slot = Charge {
+            hold: HoldId(number),
+            ..charge(5_000_000 + number / 9, slots)
+        };
+        assert!(table.charge(&[slot], NOW).charged);
+        assert!(
+            number % 1_000 > 0 || table.usage().ledger_bytes <= size.ledger_bytes,
+            "long lists"
+        );
     }
     let peak = counted::peak() - before;
     assert!(

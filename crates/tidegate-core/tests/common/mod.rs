@@ -20,14 +20,18 @@ pub(crate) fn table() -> Table {
 
 /// A limit of each algorithm that admits `capacity` at once and then nothing for a while.
 pub(crate) fn limits(capacity: u64) -> [Limit; 6] {
-    let rate = Rate::new(capacity, Duration::from_secs(3600)).unwrap();
+    limits_per(Duration::from_secs(3600), capacity)
+}
+
+pub(crate) fn limits_per(window: Duration, capacity: u64) -> [Limit; 6] {
+    let rate = Rate::new(capacity, window).unwrap();
     [
         Limit::token_bucket(rate, capacity).unwrap(),
         Limit::leaky_bucket(rate, capacity, Duration::ZERO).unwrap(),
         Limit::fixed_window(rate),
         Limit::sliding_window(rate),
         Limit::sliding_window_log(rate).unwrap(),
-        Limit::concurrency(capacity, Duration::from_secs(3600)).unwrap(),
+        Limit::concurrency(capacity, window).unwrap(),
     ]
 }
 
