@@ -18,8 +18,11 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Prints it under a title.
+    /// Prints it under a title, if it has rows below the first.
     pub(crate) fn print(&self, title: &str) {
+        if self.rows.len() < 2 {
+            return;
+        }
         println!("\n### {title}\n");
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
