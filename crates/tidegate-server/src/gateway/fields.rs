@@ -1,11 +1,15 @@
-//! Header fields that end here, and those that tell the origin who asked.
+//! Header fields that end here, and the few that are put together anew.
+
+mod forwarded;
 
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
-    TRANSFER_ENCODING, UPGRADE, VIA,
+    CONNECTION, CONTENT_LENGTH, COOKIE, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
+    UPGRADE, VIA,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use smallvec::SmallVec;
+
+pub(crate) use forwarded::{Origin, set_forwarded};
 
 /// The upgrade that a message asks for or agrees to.
 pub(crate) type Upgrade = Option<HeaderValue>;
@@ -102,82 +106,6 @@ fn asked_upgrade(headers: &HeaderMap) -> Upgrade {
         .any(|name| name.starts_with("h2c") || name.starts_with("http/"));
     (listed && alone && !other_http).then(|| value.clone())
 }
-
-/// What a connection's requests say about where they came from.
-#[derive(Clone, Debug)]
-pub(crate) struct Origin {
-    /// The socket's peer, without its port.
-    pub(crate) peer: HeaderValue,
-    /// Whether what the peer says about who came before it is believed.
-    pub(crate) trusted: bool,
-    /// `http` or `https`.
-    pub(crate) scheme: &'static str,
-}
-
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-
-/// Tells the upstream who asked: `X-Forwarded-For`, `-Proto` and `-Host`. A trusted peer's are kept and its address is
-/// appended; anybody else's are replaced, and the other fields that name a client are taken off.
-pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin) {
-    if origin.trusted {
-        let chain = appended(headers, &X_FORWARDED_FOR, &origin.peer);
-        headers.insert(X_FORWARDED_FOR, chain);
-    } else {
-        strip_claims(headers);
-        headers.insert(X_FORWARDED_FOR, origin.peer.clone());
-    }
-    if !(origin.trusted && headers.contains_key(X_FORWARDED_PROTO)) {
-        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(origin.scheme));
-    }
-    if !(origin.trusted && headers.contains_key(X_FORWARDED_HOST))
-        && let Some(host) = headers.get(HOST).cloned()
-    {
-        headers.insert(X_FORWARDED_HOST, host);
-    }
-}
-
-/// Takes off what names a client, in any spelling that an origin may fold into it: CGI and its kin read `x_forwarded_for` as
-/// `X-Forwarded-For`.
-fn strip_claims(headers: &mut HeaderMap) {
-    let claims: SmallVec<[HeaderName; 4]> = headers.keys().filter(|name| is_claim(name)).cloned().collect();
-    for name in claims {
-        headers.remove(name);
-    }
-}
-
-fn is_claim(name: &HeaderName) -> bool {
-    if *name == FORWARDED {
-        return true;
-    }
-    let text = name.as_str();
-    if !matches!(text.as_bytes()[0], b'x' | b'c' | b't' | b'f') {
-        return false;
-    }
-    let same = |known: &str| {
-        known.len() == text.len()
-            && known
-                .bytes()
-                .zip(text.bytes())
-                .all(|(known, byte)| known == byte || (known == b'-' && byte == b'_'))
-    };
-    CLAIMS.iter().any(|known| same(known))
-}
-
-/// Fields by which proxies and networks of proxies name the client.
-const CLAIMS: [&str; 10] = [
-    "x-forwarded-for",
-    "x-forwarded-proto",
-    "x-forwarded-host",
-    "x-forwarded-port",
-    "x-forwarded-server",
-    "x-real-ip",
-    "x-client-ip",
-    "cf-connecting-ip",
-    "true-client-ip",
-    "fastly-client-ip",
-];
 
 /// Adds `pseudonym` to `Via`.
 pub(crate) fn add_via(headers: &mut HeaderMap, pseudonym: &HeaderValue) {
@@ -278,54 +206,6 @@ mod tests {
             None
         );
         assert_eq!(asked(&[("connection", "upgrade"), ("upgrade", "HTTP/2.0")]), None);
-    }
-
-    fn origin(trusted: bool) -> Origin {
-        Origin {
-            peer: HeaderValue::from_static("192.0.2.7"),
-            trusted,
-            scheme: "http",
-        }
-    }
-
-    #[test]
-    fn a_stranger_s_claims_about_who_asks_are_replaced_in_every_spelling() {
-        let mut headers = map(&[
-            ("host", "a.test"),
-            ("x-forwarded-for", "1.1.1.1"),
-            ("x_forwarded_for", "1.1.1.1"),
-            ("x-forwarded_for", "1.1.1.1"),
-            ("x-forwarded-proto", "https"),
-            ("x-forwarded-host", "b.test"),
-            ("forwarded", "for=1.1.1.1"),
-            ("x-real-ip", "1.1.1.1"),
-            ("cf-connecting-ip", "1.1.1.1"),
-            ("x-forwarded-fog", "stays"),
-        ]);
-        set_forwarded(&mut headers, &origin(false));
-        let told = map(&[
-            ("host", "a.test"),
-            ("x-forwarded-fog", "stays"),
-            ("x-forwarded-for", "192.0.2.7"),
-            ("x-forwarded-proto", "http"),
-            ("x-forwarded-host", "a.test"),
-        ]);
-        assert_eq!(headers, told);
-    }
-
-    #[test]
-    fn a_trusted_peer_s_claims_are_kept_and_it_is_appended_after_all_lines() {
-        let mut headers = map(&[
-            ("host", "a.test"),
-            ("x-forwarded-for", "1.1.1.1"),
-            ("x-forwarded-for", "2.2.2.2"),
-            ("x-forwarded-proto", "https"),
-        ]);
-        set_forwarded(&mut headers, &origin(true));
-        assert_eq!(headers["x-forwarded-for"], "1.1.1.1, 2.2.2.2, 192.0.2.7");
-        assert_eq!(headers.get_all("x-forwarded-for").iter().count(), 1);
-        assert_eq!(headers["x-forwarded-proto"], "https");
-        assert_eq!(headers["x-forwarded-host"], "a.test");
     }
 
     #[test]

@@ -1,0 +1,186 @@
+//! The upstream's body on its way to the client.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+
+use super::BodyError;
+use crate::gateway::client::InFlight;
+use crate::gateway::deadline::Deadline;
+use crate::gateway::pool::{Link, Pool};
+use crate::pipeline::Hold;
+
+/// The upstream's body on its way to the client, and the connection it comes over.
+pub(crate) struct UpstreamBody {
+    pub(in crate::gateway) incoming: Incoming,
+    /// None once it is back in the pool, or useless.
+    pub(in crate::gateway) link: Option<Box<Link>>,
+    pub(in crate::gateway) pool: Rc<Pool>,
+    pub(in crate::gateway) deadline: Deadline,
+    pub(in crate::gateway) idle: Duration,
+    pub(in crate::gateway) waiting: bool,
+}
+
+impl UpstreamBody {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
+            return self.came(frame);
+        }
+        // The first look told the connection that its bytes are wanted; now it may read them.
+        if let Some(link) = &mut self.link {
+            if link.poll(cx).is_ready() {
+                self.link = None;
+            }
+            if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
+                return self.came(frame);
+            }
+        }
+        if !self.waiting {
+            self.waiting = true;
+            self.deadline.set(self.idle);
+        }
+        ready!(self.deadline.poll(cx));
+        self.link = None;
+        Poll::Ready(Some(Err(BodyError::Stalled)))
+    }
+
+    fn came(
+        &mut self,
+        frame: Option<Result<Frame<Bytes>, hyper::Error>>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        self.waiting = false;
+        if frame.as_ref().is_some_and(Result::is_err) {
+            self.link = None;
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(BodyError::Broken)))
+    }
+}
+
+impl Drop for UpstreamBody {
+    fn drop(&mut self) {
+        // A body that was read to its end leaves a connection that can be used again; any other leaves one to close.
+        if let Some(link) = self.link.take()
+            && self.incoming.is_end_stream()
+        {
+            self.pool.rest(link);
+        }
+    }
+}
+
+/// What a client is sent.
+pub(crate) struct ResponseBody {
+    content: Content,
+    /// The request's slots; they end with it.
+    hold: Option<Hold>,
+    in_flight: Option<InFlight>,
+    on_break: OnBreak,
+}
+
+enum Content {
+    Nothing,
+    Whole(Bytes),
+    Upstream(UpstreamBody),
+}
+
+/// How a client learns that the body broke off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnBreak {
+    /// By a length that was not reached, or a last chunk or stream end that did not come.
+    Close,
+    /// Only by a reset: the end of the body is the end of the connection.
+    Reset,
+}
+
+impl ResponseBody {
+    /// No body.
+    pub(crate) fn nothing() -> Self {
+        Self::of(Content::Nothing)
+    }
+
+    /// `bytes`.
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        Self::of(Content::Whole(bytes))
+    }
+
+    /// The upstream's.
+    pub(crate) fn upstream(body: UpstreamBody) -> Self {
+        Self::of(Content::Upstream(body))
+    }
+
+    /// Keeps the request's slots until the body has ended, in whichever way.
+    pub(crate) fn holding(mut self, hold: Option<Hold>) -> Self {
+        self.hold = hold;
+        self
+    }
+
+    /// Keeps `in_flight` until the body has ended, in whichever way.
+    pub(crate) fn carrying(mut self, in_flight: InFlight, on_break: OnBreak) -> Self {
+        self.in_flight = Some(in_flight);
+        self.on_break = on_break;
+        self
+    }
+
+    fn of(content: Content) -> Self {
+        Self {
+            content,
+            hold: None,
+            in_flight: None,
+            on_break: OnBreak::Close,
+        }
+    }
+
+    fn broke(&self) {
+        if self.on_break == OnBreak::Reset
+            && let Some(in_flight) = &self.in_flight
+        {
+            in_flight.client().reset.set(true);
+        }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match &mut self.content {
+            Content::Nothing => Poll::Ready(None),
+            Content::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                self.content = Content::Nothing;
+                Poll::Ready(Some(Ok(Frame::data(bytes))))
+            }
+            Content::Upstream(body) => {
+                let frame = ready!(body.poll(cx));
+                if matches!(frame, Some(Err(_))) {
+                    self.broke();
+                }
+                Poll::Ready(frame)
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.content {
+            Content::Nothing => true,
+            Content::Whole(bytes) => bytes.is_empty(),
+            Content::Upstream(body) => body.incoming.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.content {
+            Content::Nothing => SizeHint::with_exact(0),
+            Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Content::Upstream(body) => body.incoming.size_hint(),
+        }
+    }
+}

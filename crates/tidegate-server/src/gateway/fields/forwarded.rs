@@ -1,0 +1,145 @@
+//! What the origin is told about who asked.
+
+use http::header::HOST;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use smallvec::SmallVec;
+
+use super::appended;
+
+/// What a connection's requests say about where they came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The socket's peer, without its port.
+    pub(crate) peer: HeaderValue,
+    /// Whether what the peer says about who came before it is believed.
+    pub(crate) trusted: bool,
+    /// `http` or `https`.
+    pub(crate) scheme: &'static str,
+}
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// Tells the upstream who asked: `X-Forwarded-For`, `-Proto` and `-Host`. A trusted peer's are kept and its address is
+/// appended; anybody else's are replaced, and the other fields that name a client are taken off.
+pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin) {
+    strip_claims(headers, origin);
+    if origin.trusted {
+        let chain = appended(headers, &X_FORWARDED_FOR, &origin.peer);
+        headers.insert(X_FORWARDED_FOR, chain);
+    } else {
+        headers.insert(X_FORWARDED_FOR, origin.peer.clone());
+    }
+    if !(origin.trusted && headers.contains_key(X_FORWARDED_PROTO)) {
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(origin.scheme));
+    }
+    if !(origin.trusted && headers.contains_key(X_FORWARDED_HOST))
+        && let Some(host) = headers.get(HOST).cloned()
+    {
+        headers.insert(X_FORWARDED_HOST, host);
+    }
+}
+
+/// Takes off what names a client. From a trusted peer only the spellings that it did not write itself: CGI and its kin read
+/// `x_forwarded_for` as `X-Forwarded-For`.
+fn strip_claims(headers: &mut HeaderMap, origin: &Origin) {
+    let claims: SmallVec<[HeaderName; 4]> = headers
+        .keys()
+        .filter(|name| is_claim(name) && (!origin.trusted || name.as_str().contains('_')))
+        .cloned()
+        .collect();
+    for name in claims {
+        headers.remove(name);
+    }
+}
+
+fn is_claim(name: &HeaderName) -> bool {
+    let text = name.as_str();
+    // Most names are none, and say so with their first letter.
+    text.starts_with(['x', 'c', 't', 'f']) && CLAIMS.iter().any(|claim| is_spelling(text, claim))
+}
+
+/// Whether `text` is `name`, with `_` for any of its hyphens.
+fn is_spelling(text: &str, name: &str) -> bool {
+    let same = |(byte, known): (u8, u8)| byte == known || (byte == b'_' && known == b'-');
+    text.len() == name.len() && text.bytes().zip(name.bytes()).all(same)
+}
+
+/// Fields by which proxies and networks of proxies name the client.
+const CLAIMS: [&str; 11] = [
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-proto",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-server",
+    "x-real-ip",
+    "x-client-ip",
+    "cf-connecting-ip",
+    "true-client-ip",
+    "fastly-client-ip",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    fn origin(trusted: bool) -> Origin {
+        Origin {
+            peer: HeaderValue::from_static("192.0.2.7"),
+            trusted,
+            scheme: "http",
+        }
+    }
+
+    #[test]
+    fn a_stranger_s_claims_about_who_asks_are_replaced_in_every_spelling() {
+        let mut headers = map(&[
+            ("host", "a.test"),
+            ("x-forwarded-for", "1.1.1.1"),
+            ("x_forwarded_for", "1.1.1.1"),
+            ("x-forwarded_for", "1.1.1.1"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "b.test"),
+            ("forwarded", "for=1.1.1.1"),
+            ("x-real-ip", "1.1.1.1"),
+            ("cf-connecting-ip", "1.1.1.1"),
+            ("x-forwarded-fog", "stays"),
+        ]);
+        set_forwarded(&mut headers, &origin(false));
+        let told = map(&[
+            ("host", "a.test"),
+            ("x-forwarded-fog", "stays"),
+            ("x-forwarded-for", "192.0.2.7"),
+            ("x-forwarded-proto", "http"),
+            ("x-forwarded-host", "a.test"),
+        ]);
+        assert_eq!(headers, told);
+    }
+
+    #[test]
+    fn a_trusted_peer_s_claims_are_kept_and_it_is_appended_after_all_lines() {
+        let mut headers = map(&[
+            ("host", "a.test"),
+            ("x-forwarded-for", "1.1.1.1"),
+            ("x-forwarded-for", "2.2.2.2"),
+            ("x_forwarded_for", "3.3.3.3"),
+            ("x-forwarded-proto", "https"),
+        ]);
+        set_forwarded(&mut headers, &origin(true));
+        assert!(!headers.contains_key("x_forwarded_for"));
+        assert_eq!(headers["x-forwarded-for"], "1.1.1.1, 2.2.2.2, 192.0.2.7");
+        assert_eq!(headers.get_all("x-forwarded-for").iter().count(), 1);
+        assert_eq!(headers["x-forwarded-proto"], "https");
+        assert_eq!(headers["x-forwarded-host"], "a.test");
+    }
+}
