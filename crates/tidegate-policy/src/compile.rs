@@ -63,10 +63,10 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     let document = crate::document::Document::read(root, report);
     let gateway = gateway::gateway(&document.gateway, report);
     let identity = identity::identity(&document.identity, report);
-    let policies = policy::policies(&document.policies, &identity, report);
+    let policies = policy::policies(&document.policies, &document.identity, report);
     Config {
         store: gateway::store(document.store.as_ref(), report),
-        policies: policy::set(policies, &document.policies, &identity, hasher, report),
+        policies: policy::set(policies, &identity, hasher, report),
         answers: answers::answers(&document.answers, report),
         gateway,
         identity,

@@ -1,4 +1,4 @@
-//! What was typed: the shape of a policy file, every value with its place, nothing judged beyond its kind.
+//! What was typed: the shape of a policy file, every value with its place, judged by nothing but itself.
 
 pub(crate) mod answers;
 pub(crate) mod fields;

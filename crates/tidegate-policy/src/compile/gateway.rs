@@ -100,23 +100,22 @@ fn listen(texts: &[Spanned<String>], report: &mut Report<'_>) -> Vec<SocketAddr>
 }
 
 fn trust(text: &GatewayText, report: &mut Report<'_>) -> Trust {
-    if let (Some(_), Some(hops)) = (&text.trusted_proxies, &text.trusted_hops) {
-        let at = text.trusted_hops_at.unwrap_or(hops.at);
+    if let Some(at) = text.trusted_twice_at {
         let message = "`trusted_proxies` and `trusted_hops` are two ways to say one thing";
-        report.error(
-            at,
-            message,
-            "keep `trusted_proxies` where the addresses of your proxies are known",
-        );
+        let cure = "keep `trusted_proxies` where the addresses of your proxies are known";
+        report.error(at, message, cure);
     }
-    if let Some(hops) = &text.trusted_hops {
-        let hops = within(hops, HOPS, report).and_then(NonZeroU8::new);
-        return hops.map_or(Trust::Nobody, Trust::Hops);
+    let hops = text.trusted_hops.as_ref();
+    let hops = hops.and_then(|hops| within(hops, HOPS, report));
+    let networks = text.trusted_proxies.as_ref().map(|texts| {
+        let networks = texts.iter().filter_map(|text| network(text, report));
+        networks.collect()
+    });
+    match (hops.and_then(NonZeroU8::new), networks) {
+        (Some(hops), _) => Trust::Hops(hops),
+        (None, Some(networks)) => Trust::Proxies(networks),
+        (None, None) => Trust::Nobody,
     }
-    let Some(texts) = &text.trusted_proxies else {
-        return Trust::Nobody;
-    };
-    Trust::Proxies(texts.iter().filter_map(|text| network(text, report)).collect())
 }
 
 fn network(text: &Spanned<String>, report: &mut Report<'_>) -> Option<IpNet> {

@@ -1,7 +1,7 @@
 //! What `key` means.
 
 use super::identity::header_name;
-use crate::config::IdentitySettings;
+use crate::document::identity::IdentityText;
 use crate::document::node::Spanned;
 use crate::document::policy::{OnMissing, PolicyText};
 use crate::document::report::{Report, nearest, quoted};
@@ -30,15 +30,20 @@ const ADDRESS_HEADERS: [&str; 9] = [
 pub(super) fn recipe(
     text: &PolicyText,
     paths: &[PathPattern],
-    identity: &IdentitySettings,
+    identity: &IdentityText,
     report: &mut Report<'_>,
 ) -> Option<Recipe> {
     let texts = text.key.as_ref()?;
-    if texts.len() > MAX_PARTS {
-        let at = texts[MAX_PARTS].at;
-        report.error(at, format!("a key has at most {MAX_PARTS} parts"), "remove some");
-        return None;
+    if let Some(first_beyond) = texts.get(MAX_PARTS) {
+        let message = format!("a key has at most {MAX_PARTS} parts");
+        report.error(first_beyond.at, message, "remove some");
     }
+    let no_path = paths.is_empty() && !(text.is_right && text.matching.path.is_empty());
+    let paths = if no_path {
+        Paths::Unknown
+    } else {
+        Paths::Known(paths)
+    };
     let mut parts: Vec<Part> = Vec::new();
     for text in texts {
         let Some(part) = part(text, paths, report) else {
@@ -51,7 +56,7 @@ pub(super) fn recipe(
                 "keep one of them",
             );
         }
-        if part.from == From::Identity && identity.api_key.is_none() {
+        if part.from == From::Identity && !identity.has_api_key {
             let message = "nobody has an identity here: this counts by the client's address";
             report.warning(
                 text.at,
@@ -77,7 +82,7 @@ pub(super) fn recipe(
     })
 }
 
-fn part(text: &Spanned<String>, paths: &[PathPattern], report: &mut Report<'_>) -> Option<Part> {
+fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Option<Part> {
     let from = match text.value.split_once('.') {
         None => match text.value.as_str() {
             "identity" => Some(From::Identity),
@@ -125,21 +130,28 @@ fn header(text: &Spanned<String>, name: &str, report: &mut Report<'_>) -> Option
     Some(From::Header(name))
 }
 
-fn path(text: &Spanned<String>, name: &str, paths: &[PathPattern], report: &mut Report<'_>) -> Option<From> {
-    let places: Vec<usize> = paths.iter().filter_map(|path| path.named(name)).collect();
-    if places.is_empty() || places.len() < paths.len() {
-        let message = format!(
-            "not every path pattern of this policy has a segment {}",
-            quoted(&format!("{{{name}}}"))
-        );
-        report.error(
-            text.at,
-            message,
-            format!("name it in each: `match: {{ path: /users/{{{name}}}/** }}`"),
-        );
+/// The path patterns of a policy.
+#[derive(Clone, Copy)]
+enum Paths<'p> {
+    /// Those that are right.
+    Known(&'p [PathPattern]),
+    /// None of them is right, which has been reported: any name may stand in them.
+    Unknown,
+}
+
+fn path(text: &Spanned<String>, name: &str, paths: Paths<'_>, report: &mut Report<'_>) -> Option<From> {
+    let Paths::Known(paths) = paths else {
         return None;
+    };
+    let places: Option<Vec<usize>> = paths.iter().map(|path| path.named(name)).collect();
+    let places = places.filter(|places| !places.is_empty());
+    if places.is_none() {
+        let segment = quoted(&format!("{{{name}}}"));
+        let message = format!("not every path pattern of this policy has a segment {segment}");
+        let cure = format!("name it in each: `match: {{ path: /users/{{{name}}}/** }}`");
+        report.error(text.at, message, cure);
     }
-    Some(From::Path(places))
+    places.map(From::Path)
 }
 
 fn unknown(text: &Spanned<String>, report: &mut Report<'_>) {

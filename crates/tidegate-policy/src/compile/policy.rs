@@ -7,6 +7,7 @@ use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 use super::{key, limit, matching, scope};
 use crate::Tier;
 use crate::config::IdentitySettings;
+use crate::document::identity::IdentityText;
 use crate::document::limit::LimitText;
 use crate::document::node::{Place, Spanned};
 use crate::document::policy::PolicyText;
@@ -24,12 +25,14 @@ const MAX_NAMES_SHOWN: usize = 8;
 /// The most tiers of a policy.
 const MAX_TIERS: usize = 64;
 
+/// A policy without errors, and where it stands.
+pub(super) struct Right {
+    at: Place,
+    parts: Parts,
+}
+
 /// What every policy in `texts` means. Those with errors are left out, the errors are in `report`.
-pub(super) fn policies(
-    texts: &[PolicyText],
-    identity: &IdentitySettings,
-    report: &mut Report<'_>,
-) -> Vec<Parts> {
+pub(super) fn policies(texts: &[PolicyText], identity: &IdentityText, report: &mut Report<'_>) -> Vec<Right> {
     let mut lines: HashMap<&str, usize> = HashMap::new();
     for name in texts.iter().filter_map(|text| text.name.as_ref()) {
         if let Some(line) = lines.insert(&name.value, name.at.line) {
@@ -44,40 +47,36 @@ pub(super) fn policies(
             );
         }
     }
-    if texts.is_empty() && !report.has_problems() {
+    if texts.is_empty() && report.errors() == 0 {
         let message = "there are no policies: nothing is limited";
         report.warning(Place::START, message, "add `policies:` with a list of them");
     }
-    texts
-        .iter()
-        .filter_map(|text| policy(text, identity, report))
-        .collect()
+    let right = |text| right(text, identity, report);
+    texts.iter().filter_map(right).collect()
 }
 
-/// The set of `parts`, which were all of `texts` unless `report` has errors.
+/// The set of all policies that are right. If others are not, the file is not used, but what these do together is told too.
 pub(super) fn set(
-    parts: Vec<Parts>,
-    texts: &[PolicyText],
+    policies: Vec<Right>,
     identity: &IdentitySettings,
     hasher: &KeyHasher,
     report: &mut Report<'_>,
 ) -> PolicySet {
-    let complete = parts.len() == texts.len();
+    let (places, parts): (Vec<_>, Vec<_>) = policies
+        .into_iter()
+        .map(|policy| (policy.at, policy.parts))
+        .unzip();
     let set = PolicySet::new(parts, hasher, identity.ipv6_prefix);
-    if complete {
-        bound_charges(&set, texts, report);
-    }
+    bound_charges(&set, &places, report);
     set
 }
 
-fn bound_charges(set: &PolicySet, texts: &[PolicyText], report: &mut Report<'_>) {
+fn bound_charges(set: &PolicySet, places: &[Place], report: &mut Report<'_>) {
     match set.bound() {
         Bound::Fits => {}
         Bound::TooMany(policies) => {
-            let at = policies
-                .last()
-                .and_then(|last| texts.get(*last))
-                .map_or(Place::START, |text| text.at);
+            let last = policies.last().and_then(|last| places.get(*last));
+            let at = last.copied().unwrap_or(Place::START);
             let names: Vec<&str> = policies
                 .iter()
                 .map(|policy| &*set.policies()[*policy].name)
@@ -110,7 +109,14 @@ fn bound_charges(set: &PolicySet, texts: &[PolicyText], report: &mut Report<'_>)
     }
 }
 
-fn policy(text: &PolicyText, identity: &IdentitySettings, report: &mut Report<'_>) -> Option<Parts> {
+fn right(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) -> Option<Right> {
+    let earlier_errors = report.errors();
+    let parts = parts(text, identity, report)?;
+    let is_right = text.is_right && report.errors() == earlier_errors;
+    is_right.then_some(Right { at: text.at, parts })
+}
+
+fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) -> Option<Parts> {
     let name = text
         .name
         .as_ref()
@@ -147,10 +153,10 @@ fn policy(text: &PolicyText, identity: &IdentitySettings, report: &mut Report<'_
 fn tiers(
     name: &str,
     text: &PolicyText,
-    identity: &IdentitySettings,
+    identity: &IdentityText,
     report: &mut Report<'_>,
 ) -> Vec<(Tier, Vec<PolicyLimit>)> {
-    if let (Some((tier, _)), None) = (text.tiers.first(), &identity.api_key) {
+    if let (Some((tier, _)), false) = (text.tiers.first(), identity.has_api_key) {
         let message = "nobody has a tier here: tiers come with API keys";
         let cure = "add `identity: { api_key: … }`, or remove `tiers`";
         report.warning(tier.at, message, cure);

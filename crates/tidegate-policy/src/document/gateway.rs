@@ -14,8 +14,8 @@ pub(crate) struct GatewayText {
     pub(crate) upstream: Option<Spanned<String>>,
     pub(crate) trusted_proxies: Option<Vec<Spanned<String>>>,
     pub(crate) trusted_hops: Option<Spanned<u64>>,
-    /// Where the name of the later of the two trust fields stands.
-    pub(crate) trusted_hops_at: Option<Place>,
+    /// Where `trusted_hops` stands if both ways to trust are written, rightly or not.
+    pub(crate) trusted_twice_at: Option<Place>,
     pub(crate) timeouts: TimeoutsText,
     pub(crate) limits: BoundsText,
     pub(crate) workers: Option<Spanned<u64>>,
@@ -29,7 +29,7 @@ impl GatewayText {
             upstream: fields.read("upstream", report, scalar::text),
             trusted_proxies: fields.read("trusted_proxies", report, texts),
             trusted_hops: fields.read("trusted_hops", report, scalar::integer),
-            trusted_hops_at: fields.place("trusted_hops"),
+            trusted_twice_at: fields.place("trusted_proxies").and(fields.place("trusted_hops")),
             timeouts: fields
                 .read("timeouts", report, TimeoutsText::read)
                 .unwrap_or_default(),

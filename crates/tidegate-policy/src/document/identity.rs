@@ -9,6 +9,8 @@ use crate::config::Treatment;
 /// `identity`, as typed.
 #[derive(Debug, Default)]
 pub(crate) struct IdentityText {
+    /// Whether `api_key` is written, rightly or not.
+    pub(crate) has_api_key: bool,
     pub(crate) api_key: Option<ApiKeyText>,
     pub(crate) ipv6_prefix: Option<Spanned<u64>>,
 }
@@ -17,6 +19,7 @@ impl IdentityText {
     pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
         let mut fields = Fields::of(node, "`identity`", report)?;
         let identity = Self {
+            has_api_key: fields.place("api_key").is_some(),
             api_key: fields.read("api_key", report, ApiKeyText::read),
             ipv6_prefix: fields.read("ipv6_prefix", report, scalar::integer),
         };

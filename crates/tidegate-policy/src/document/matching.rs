@@ -83,11 +83,9 @@ fn wanted(node: &Node, report: &mut Report<'_>) -> Option<WantedText> {
     let mut fields = Fields::of(node, "a value", report)?;
     let prefix = fields.read("prefix", report, scalar::text);
     let present = fields.read("present", report, scalar::boolean);
-    let is_wrong = prefix.is_none() && present.is_none();
-    let is_empty = fields.place("prefix").or(fields.place("present")).is_none();
-    let both = prefix.is_some() && present.is_some();
+    let written = [fields.place("prefix"), fields.place("present")];
     fields.finish(report);
-    if both || (is_wrong && is_empty) {
+    if written.iter().flatten().count() != 1 {
         one_of_two(node.at, report);
         return None;
     }

@@ -15,6 +15,8 @@ use crate::policy::OnStoreFailure;
 #[derive(Debug)]
 pub(crate) struct PolicyText {
     pub(crate) at: Place,
+    /// Whether all of it could be read.
+    pub(crate) is_right: bool,
     /// None if it is missing or wrong, which has been reported.
     pub(crate) name: Option<Spanned<String>>,
     pub(crate) matching: MatchText,
@@ -43,11 +45,13 @@ pub(crate) enum OnMissing {
 
 impl PolicyText {
     pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
+        let earlier_errors = report.errors();
         let mut fields = Fields::of(node, "a policy", report)?;
         let name = fields.require("name", "api", report);
         let key = fields.require("key", "[client.ip]", report);
-        let policy = Self {
+        let mut policy = Self {
             at: node.at,
+            is_right: false,
             name: name.and_then(|name| scalar::text(name, report)),
             matching: fields.read("match", report, MatchText::read).unwrap_or_default(),
             key: key.and_then(|key| texts(key, report)),
@@ -61,6 +65,7 @@ impl PolicyText {
         fields.read("consistency", report, consistency);
         fields.read("when", report, when);
         fields.finish(report);
+        policy.is_right = report.errors() == earlier_errors;
         Some(policy)
     }
 }
@@ -70,11 +75,12 @@ fn limits(fields: &mut Fields<'_>, at: Place, report: &mut Report<'_>) -> Vec<Li
     match (fields.take("limit"), fields.take("limits")) {
         (Some(one), None) => LimitText::read(one, report).into_iter().collect(),
         (None, Some(several)) => several_limits(several, report),
-        (Some(_), Some(_)) => {
+        (Some(one), Some(several)) => {
             let at = fields.place("limits").unwrap_or(at);
             let message = "a policy has `limit` or `limits`, not both";
             report.error(at, message, "write all of them under `limits`, as a list");
-            Vec::new()
+            let one = LimitText::read(one, report).into_iter();
+            one.chain(several_limits(several, report)).collect()
         }
         (None, None) => {
             let message = "a policy has no `limit`";

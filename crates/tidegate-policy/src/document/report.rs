@@ -19,6 +19,7 @@ pub(crate) struct Report<'a> {
     lines: Vec<&'a str>,
     problems: Vec<Problem>,
     unreported: usize,
+    errors: usize,
 }
 
 impl<'a> Report<'a> {
@@ -28,17 +29,24 @@ impl<'a> Report<'a> {
             lines: text.lines().collect(),
             problems: Vec::new(),
             unreported: 0,
+            errors: 0,
         }
     }
 
     /// Something that keeps the file from being used: what is wrong at `at`, and what to write instead.
     pub(crate) fn error(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
+        self.errors += 1;
         self.add(Severity::Error, at, message.into(), cure.into());
     }
 
     /// Something that is allowed and probably not meant.
     pub(crate) fn warning(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
         self.add(Severity::Warning, at, message.into(), cure.into());
+    }
+
+    /// How many errors were found so far: whoever compares it with an earlier count knows whether a part was right.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
     }
 
     /// Whether anything was found yet.
