@@ -94,6 +94,24 @@ fn placed(problems: &Problems, text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+#[test]
+fn aliases_cannot_make_a_short_file_take_much_memory() {
+    let copies = |count| format!("a: &a {}\nb: [{}]", "x".repeat(1024 * 1024), "*a, ".repeat(count));
+    let problems = |count| {
+        let file = PolicyFile {
+            name: "bomb.yaml",
+            text: &copies(count),
+        };
+        compile(file, &KeyHasher::new([0; 16])).unwrap_err().to_string()
+    };
+    assert!(!problems(4).contains("aliases copy"), "{}", problems(4));
+    assert!(
+        problems(5).contains("bomb.yaml:2:21: error: aliases copy more than 4 MiB"),
+        "{}",
+        problems(5)
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 

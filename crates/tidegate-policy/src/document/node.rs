@@ -21,6 +21,9 @@ pub(crate) const MAX_FIELDS: usize = 1000;
 /// The most values in a file, copies made by aliases included.
 pub(crate) const MAX_NODES: usize = 500_000;
 
+/// The most bytes of text that aliases copy, all together.
+pub(crate) const MAX_COPIED_BYTES: usize = MAX_FILE_BYTES;
+
 /// Where something begins, from 1, and how many characters of its line it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -81,16 +84,44 @@ impl Value {
         }
     }
 
-    fn size(&self) -> usize {
+    /// How many values it holds, itself included, and how many bytes of text.
+    fn size(&self) -> Size {
         match self {
-            Self::Nothing | Self::Text(_) => 1,
-            Self::List(items) => 1 + items.iter().map(|item| item.value.size()).sum::<usize>(),
-            Self::Map(entries) => {
-                1 + entries
-                    .iter()
-                    .map(|(_, node)| 1 + node.value.size())
-                    .sum::<usize>()
+            Self::Nothing => Size { nodes: 1, bytes: 0 },
+            Self::Text(text) => Size {
+                nodes: 1,
+                bytes: text.len(),
+            },
+            Self::List(items) => {
+                let sizes = items.iter().map(|item| item.value.size());
+                sizes.fold(Size { nodes: 1, bytes: 0 }, Size::plus)
             }
+            Self::Map(entries) => {
+                let sizes = entries.iter().map(|(key, node)| {
+                    let key = Size {
+                        nodes: 1,
+                        bytes: key.value.len(),
+                    };
+                    key.plus(node.value.size())
+                });
+                sizes.fold(Size { nodes: 1, bytes: 0 }, Size::plus)
+            }
+        }
+    }
+}
+
+/// How much of a tree there is.
+#[derive(Clone, Copy)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            nodes: self.nodes + other.nodes,
+            bytes: self.bytes + other.bytes,
         }
     }
 }
@@ -147,7 +178,7 @@ struct Tree {
     open: Vec<Open>,
     root: Option<Node>,
     anchors: HashMap<usize, Node>,
-    nodes: usize,
+    spent: Spent,
 }
 
 /// A list or mapping whose end has not come yet.
@@ -183,15 +214,10 @@ impl Tree {
                 Some(open) => self.add(open.node, open.anchor, report),
                 None => Ok(()),
             },
-            Event::Alias(anchor) => match self.anchors.get(&anchor) {
-                Some(node) => {
-                    self.nodes += node.value.size();
-                    self.bounded()?;
-                    let node = node.clone();
-                    self.add(node, 0, report)
-                }
-                None => refuse("this alias stands inside its own anchor", "write the value out"),
-            },
+            Event::Alias(anchor) => {
+                let node = self.copy(anchor)?;
+                self.add(node, 0, report)
+            }
             Event::DocumentStart(..) if self.root.is_some() => refuse(
                 "a second document begins here",
                 "remove the line `---` and what follows",
@@ -217,11 +243,9 @@ impl Tree {
     }
 
     fn add(&mut self, node: Node, anchor: usize, report: &mut Report<'_>) -> Result<(), Refused> {
-        self.nodes += 1;
-        self.bounded()?;
+        self.spent.add(1)?;
         if anchor > 0 {
-            self.nodes += node.value.size();
-            self.bounded()?;
+            self.spent.add(node.value.size().nodes)?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(open) = self.open.last_mut() else {
@@ -250,11 +274,39 @@ impl Tree {
         Ok(())
     }
 
-    fn bounded(&self) -> Result<(), Refused> {
+    /// What the anchor numbered `anchor` stands at.
+    fn copy(&mut self, anchor: usize) -> Result<Node, Refused> {
+        let Some(node) = self.anchors.get(&anchor) else {
+            return refuse("this alias stands inside its own anchor", "write the value out");
+        };
+        let size = node.value.size();
+        self.spent.copied_bytes += size.bytes;
+        self.spent.add(size.nodes)?;
+        Ok(node.clone())
+    }
+}
+
+/// How much of what a file may hold was met so far.
+#[derive(Default)]
+struct Spent {
+    nodes: usize,
+    copied_bytes: usize,
+}
+
+impl Spent {
+    fn add(&mut self, nodes: usize) -> Result<(), Refused> {
+        self.nodes += nodes;
         if self.nodes > MAX_NODES {
             return refuse(
                 format!("the file has more than {MAX_NODES} values"),
                 "write fewer, and use aliases sparingly: each one is a copy",
+            );
+        }
+        if self.copied_bytes > MAX_COPIED_BYTES {
+            let mebibytes = MAX_COPIED_BYTES / (1024 * 1024);
+            return refuse(
+                format!("aliases copy more than {mebibytes} MiB of text"),
+                "write shorter texts, or fewer aliases: each one is a copy",
             );
         }
         Ok(())
