@@ -1,7 +1,7 @@
 //! What one request asks of the store.
 
 use smallvec::SmallVec;
-use tidegate_core::Charge;
+use tidegate_core::{Charge, Mode};
 
 use crate::{Policy, PolicyLimit};
 
@@ -18,6 +18,22 @@ pub struct Plan<'set> {
     pub refusal: Option<Refusal<'set>>,
     /// Refusals by policies in shadow mode: told, not carried out.
     pub shadow_refusals: SmallVec<[Refusal<'set>; 1]>,
+}
+
+impl<'set> Plan<'set> {
+    /// Refuses the request, or tells that `mode` would have: the first refusal counts.
+    pub(crate) fn refuse(&mut self, refusal: Refusal<'set>, mode: Mode) {
+        match mode {
+            Mode::Enforce => _ = self.refusal.get_or_insert(refusal),
+            Mode::Shadow => self.shadow_refusals.push(refusal),
+        }
+    }
+
+    /// Takes all charges back.
+    pub(crate) fn clear(&mut self) {
+        self.charges.clear();
+        self.sources.clear();
+    }
 }
 
 /// Where a charge came from.
@@ -46,7 +62,7 @@ pub enum Refusal<'set> {
         /// The part, as the file writes it: `header.x-tenant`.
         part: &'set str,
     },
-    /// More limits match than one request can be charged for. Plain requests cannot get here, that is seen to at load: only
-    /// those whose path can be read in several ways.
+    /// The path can be read in too many ways, or more limits match than one request can be charged for. Plain requests
+    /// cannot get here: the compiler sees to it, or warns where it cannot.
     AmbiguousPath,
 }

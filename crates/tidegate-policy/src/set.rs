@@ -100,7 +100,9 @@ impl PolicySet {
     /// (`%6c`, `//`, `..`), a policy that matches one of them matches: no spelling of a path dodges its policy. Allocates
     /// nothing for a path that can be read in one way and has at most 16 segments.
     pub fn plan(&self, request: &Request<'_>, identity: &Identity, hold: HoldId) -> Plan<'_> {
-        let views = path::views(request.path);
+        let Some(views) = path::views(request.path) else {
+            return self.unreadable();
+        };
         let mut plan = Plan::default();
         for hit in self.hits(request, &views) {
             let found = Found {
@@ -116,11 +118,21 @@ impl PolicySet {
             self.add(hit.policy as usize, asked, &mut plan);
         }
         if plan.charges.len() > MAX_CHARGES {
-            plan.refusal.get_or_insert(Refusal::AmbiguousPath);
+            let mode = harshest(plan.sources.iter().map(|source| source.policy));
+            plan.refuse(Refusal::AmbiguousPath, mode);
+            plan.clear();
         }
         if plan.refusal.is_some() {
-            plan.charges.clear();
-            plan.sources.clear();
+            plan.clear();
+        }
+        plan
+    }
+
+    /// The plan of a request whose path can be read in too many ways. Where there are no policies, nobody asks how.
+    fn unreadable(&self) -> Plan<'_> {
+        let mut plan = Plan::default();
+        if !self.policies.is_empty() {
+            plan.refuse(Refusal::AmbiguousPath, harshest(&self.policies));
         }
         plan
     }
@@ -158,10 +170,7 @@ impl PolicySet {
                     policy,
                     part: &part.text,
                 };
-                match policy.mode {
-                    Mode::Enforce => _ = plan.refusal.get_or_insert(refusal),
-                    Mode::Shadow => plan.shadow_refusals.push(refusal),
-                }
+                plan.refuse(refusal, policy.mode);
                 return;
             }
         };
@@ -183,6 +192,12 @@ impl PolicySet {
             });
         }
     }
+}
+
+/// Enforce, if one of `policies` does: those in shadow mode refuse nobody, not even together.
+fn harshest<'p>(policies: impl IntoIterator<Item = &'p Policy>) -> Mode {
+    let enforces = policies.into_iter().any(|policy| policy.mode == Mode::Enforce);
+    if enforces { Mode::Enforce } else { Mode::Shadow }
 }
 
 /// Who asks what, and where it matched.

@@ -311,3 +311,22 @@ fn a_request_carries_sixteen_charges_and_an_ambiguous_one_with_more_is_refused()
         assert!(plan.charges.is_empty());
     });
 }
+
+#[test]
+fn a_path_with_too_many_readings_is_refused_by_policies_that_enforce_only() {
+    let asked = Asked {
+        path: "/%61".to_owned() + &"/a".repeat(1000),
+        ..Asked::default()
+    };
+    asked.plan(&counting_by("[client.ip]", "mode: enforce"), |plan| {
+        assert!(matches!(plan.refusal, Some(Refusal::AmbiguousPath)));
+        assert!(plan.charges.is_empty());
+    });
+    asked.plan(&counting_by("[client.ip]", "mode: shadow"), |plan| {
+        assert!(plan.refusal.is_none() && plan.charges.is_empty());
+        assert!(matches!(plan.shadow_refusals[..], [Refusal::AmbiguousPath]));
+    });
+    asked.plan(&set("policies: []"), |plan| {
+        assert!(plan.refusal.is_none() && plan.shadow_refusals.is_empty());
+    });
+}

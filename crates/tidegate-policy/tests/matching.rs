@@ -206,11 +206,28 @@ fn disguise(path: &str, choices: &[u8]) -> String {
             (2, b'/') => disguised.push_str("/x/../"),
             (3, b'/') if place > 0 => disguised.push_str(";v=1/"),
             (0, byte) => disguised += &format!("%{byte:02x}"),
+            (4, byte) => disguised.push(char::from(byte.to_ascii_uppercase())),
             (1, byte) if byte != b'/' => disguised += &format!("%{byte:02X}"),
             _ => disguised.push(char::from(byte)),
         }
     }
     disguised
+}
+
+#[test]
+fn the_case_of_a_path_dodges_no_policy_and_names_no_second_one() {
+    let set = common::set(
+        "policies:
+  - { name: p, match: { path: /Api/login }, key: [method], limit: { quota: 1, window: 1s } }
+",
+    );
+    for path in ["/api/login", "/Api/login", "/API/LOGIN", "/api/%4cogin"] {
+        let asked = Asked {
+            path: path.to_owned(),
+            ..Asked::default()
+        };
+        assert_eq!(names(&set, &asked), ["p"], "{path}");
+    }
 }
 
 proptest! {

@@ -22,7 +22,7 @@ pub(crate) struct PathPattern {
 /// One segment of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Segment {
-    /// Exactly this, decoded.
+    /// This, decoded, in small letters: the case of a segment makes no difference.
     Literal(String),
     /// Any one segment that is not empty, with a name if it was written as `{name}`.
     Any(Option<String>),
@@ -115,26 +115,32 @@ impl Segment {
         if text.contains(['*', '{', '}']) {
             return Err(PatternFault::PartOfSegment);
         }
-        Ok(Self::Literal(text.to_owned()))
+        Ok(Self::Literal(text.to_ascii_lowercase()))
     }
 }
+
+/// The most separators of a path that can be read in several ways. Each reading costs, and nobody needs more.
+pub(crate) const MAX_SEPARATORS: usize = 128;
 
 /// The segments of a path, read in one way.
 pub(crate) type Segments<'p> = SmallVec<[Cow<'p, [u8]>; 16]>;
 
-/// Every way in which an origin may read `path`, the likeliest first.
+/// The readings of a path.
+pub(crate) type Views<'p> = SmallVec<[Segments<'p>; 1]>;
+
+/// Every way in which an origin may read `path`, the likeliest first. None if it can be read in too many.
 ///
 /// Most paths can be read in one way only, and then there is one view and nothing is allocated. Where a path holds `%`,
-/// `\`, `;`, `//` or dot segments, origins differ: they decode or not, take `%2F` for a separator or not, resolve `..` or
-/// not. A policy that matches one of the ways counts the request, so that no spelling of a path dodges its policy. A final
-/// slash changes nothing in any view.
-pub(crate) fn views(path: &str) -> SmallVec<[Segments<'_>; 1]> {
+/// `\`, `;`, `//` or dot segments, origins differ: they decode or not, take `%2F` for a separator or not, cut `;…` off or
+/// not, resolve `..` or not, before or after they take `//` for `/`. A policy that matches one of the ways counts the
+/// request, so that no spelling of a path dodges its policy. A final slash changes nothing in any view.
+pub(crate) fn views(path: &str) -> Option<Views<'_>> {
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
-    let mut views = SmallVec::new();
+    let mut views = Views::new();
     if path.is_empty() {
         views.push(Segments::new());
-        return views;
+        return Some(views);
     }
     let as_sent: Segments<'_> = path
         .as_bytes()
@@ -143,33 +149,49 @@ pub(crate) fn views(path: &str) -> SmallVec<[Segments<'_>; 1]> {
         .collect();
     if is_plain(&as_sent) {
         views.push(as_sent);
-        return views;
+        return Some(views);
     }
-    for dots in [Dots::Resolved, Dots::Kept] {
-        for slashes in [Slashes::Data, Slashes::Separators] {
-            let view = decoded(&as_sent, slashes, dots);
-            if !views.contains(&view) {
-                views.push(view);
+    if separators(path.as_bytes()) > MAX_SEPARATORS {
+        return None;
+    }
+    for parameters in [Parameters::Cut, Parameters::Kept] {
+        for text in [Text::Decoded, Text::DecodedWithSlashes, Text::AsSent] {
+            let pieces = pieces(path.as_bytes(), parameters, text);
+            for dots in [Dots::Resolved, Dots::ResolvedBeforeMerging, Dots::Kept] {
+                let view = read(&pieces, dots);
+                if !views.contains(&view) {
+                    views.push(view);
+                }
             }
         }
     }
-    if !views.contains(&as_sent) {
-        views.push(as_sent);
-    }
-    views
+    Some(views)
 }
 
-/// What an encoded slash is to the origin.
+/// What an origin takes `;…` at the end of a segment for.
 #[derive(Clone, Copy)]
-enum Slashes {
-    Data,
-    Separators,
+enum Parameters {
+    Cut,
+    Kept,
 }
 
-/// What the origin does with `.` and `..`.
+/// What an origin makes of `%` and `\`.
+#[derive(Clone, Copy)]
+enum Text {
+    /// It decodes each segment.
+    Decoded,
+    /// It decodes first, and then splits at slashes of either kind.
+    DecodedWithSlashes,
+    AsSent,
+}
+
+/// What an origin does with `.` and `..`.
 #[derive(Clone, Copy)]
 enum Dots {
+    /// `..` takes back the last segment.
     Resolved,
+    /// The same, and an empty segment is one too (RFC 3986, section 5.2.4; the URLs of browsers and Node).
+    ResolvedBeforeMerging,
     Kept,
 }
 
@@ -181,32 +203,51 @@ fn is_plain(segments: &[Cow<'_, [u8]>]) -> bool {
     segments.iter().all(is_plain)
 }
 
-/// Decodes each segment once, cuts path parameters (`;…`) off, and leaves empty segments out.
-fn decoded<'p>(segments: &[Cow<'p, [u8]>], slashes: Slashes, dots: Dots) -> Segments<'p> {
-    let mut view = Segments::new();
-    for segment in segments {
-        let bare = segment.split(|byte| *byte == b';').next().unwrap_or_default();
-        let text: Vec<u8> = percent_decode(bare).collect();
-        match slashes {
-            Slashes::Data => add(text, dots, &mut view),
-            Slashes::Separators => {
-                for piece in text.split(|byte| matches!(byte, b'/' | b'\\')) {
-                    add(piece.to_vec(), dots, &mut view);
-                }
+/// How many bytes of `path` may separate segments in some reading.
+fn separators(path: &[u8]) -> usize {
+    let encoded = path
+        .windows(3)
+        .filter(|bytes| bytes.eq_ignore_ascii_case(b"%2f") || bytes.eq_ignore_ascii_case(b"%5c"));
+    let plain = path.iter().filter(|byte| matches!(byte, b'/' | b'\\'));
+    encoded.count() + plain.count()
+}
+
+/// The segments of `path`, empty ones and dots included.
+fn pieces(path: &[u8], parameters: Parameters, text: Text) -> Segments<'_> {
+    let mut pieces = Segments::new();
+    for segment in path.split(|byte| *byte == b'/') {
+        let segment = match parameters {
+            Parameters::Cut => segment.split(|byte| *byte == b';').next().unwrap_or_default(),
+            Parameters::Kept => segment,
+        };
+        match text {
+            Text::AsSent => pieces.push(Cow::Borrowed(segment)),
+            Text::Decoded => pieces.push(percent_decode(segment).into()),
+            Text::DecodedWithSlashes => {
+                let decoded: Cow<'_, [u8]> = percent_decode(segment).into();
+                let split = decoded.split(|byte| matches!(byte, b'/' | b'\\'));
+                pieces.extend(split.map(|piece| Cow::Owned(piece.to_vec())));
             }
         }
     }
-    view
+    pieces
 }
 
-fn add(segment: Vec<u8>, dots: Dots, view: &mut Segments<'_>) {
-    match (&*segment, dots) {
-        (b"", _) | (b".", Dots::Resolved) => {}
-        (b"..", Dots::Resolved) => {
-            view.pop();
+/// What is left of `pieces` without empty segments, and without dots if they are resolved.
+fn read<'p>(pieces: &Segments<'p>, dots: Dots) -> Segments<'p> {
+    let mut view = Segments::new();
+    for piece in pieces {
+        match (&**piece, dots) {
+            (b"", Dots::Resolved | Dots::Kept) => {}
+            (b".", Dots::Resolved | Dots::ResolvedBeforeMerging) => {}
+            (b"..", Dots::Resolved | Dots::ResolvedBeforeMerging) => {
+                view.pop();
+            }
+            _ => view.push(piece.clone()),
         }
-        _ => view.push(Cow::Owned(segment)),
     }
+    view.retain(|segment| !segment.is_empty());
+    view
 }
 
 #[cfg(test)]
@@ -221,7 +262,7 @@ mod tests {
                 .collect();
             format!("/{}", segments.join("/"))
         };
-        views(path).iter().map(join).collect()
+        views(path).unwrap().iter().map(join).collect()
     }
 
     #[test]
@@ -255,6 +296,35 @@ mod tests {
                 readings(path)
             );
         }
+    }
+
+    #[test]
+    fn an_origin_that_takes_two_slashes_for_an_empty_segment_is_thought_of_too() {
+        for path in [
+            "/login//..",
+            "/login/x//../..",
+            "/login/%2e%2e//../login",
+            "/login/;a/..",
+        ] {
+            let readings = readings(path);
+            assert!(readings.contains(&"/login".to_owned()), "{path}: {readings:?}");
+        }
+    }
+
+    #[test]
+    fn an_origin_that_knows_no_parameters_is_thought_of_too() {
+        assert!(readings("/x/../files/..;a/b").contains(&"/files/..;a/b".to_owned()));
+        assert!(readings("/files/%61;b").contains(&"/files/a;b".to_owned()));
+    }
+
+    #[test]
+    fn a_path_with_too_many_ways_to_split_it_is_not_read() {
+        for separator in ["/", "\\", "%2f", "%2F", "%5C"] {
+            let path = |count: usize| format!("/%61{}", format!("{separator}a").repeat(count));
+            assert!(views(&path(MAX_SEPARATORS)).is_some(), "{separator}");
+            assert!(views(&path(MAX_SEPARATORS + 1)).is_none(), "{separator}");
+        }
+        assert_eq!(views(&"/a".repeat(1000)).unwrap().len(), 1);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) struct Trie {
 /// A place in the tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
-    /// Where exact segments lead, sorted.
+    /// Where exact segments lead, in small letters, sorted.
     pub(crate) literals: Vec<(Box<[u8]>, usize)>,
     /// Where any segment leads.
     pub(crate) any: Option<usize>,
@@ -117,9 +117,19 @@ impl Trie {
 }
 
 impl Node {
-    /// Where the exact segment `segment` leads.
+    /// Where the segment `segment` leads, whatever its case: to many origins `/Login` is `/login`.
     pub(crate) fn literal(&self, segment: &[u8]) -> Option<usize> {
-        self.search(segment).ok().map(|found| self.literals[found].1)
+        if self.literals.is_empty() {
+            return None;
+        }
+        let found = if segment.iter().any(u8::is_ascii_uppercase) {
+            let mut small: SmallVec<[u8; 64]> = segment.into();
+            small.make_ascii_lowercase();
+            self.search(&small)
+        } else {
+            self.search(segment)
+        };
+        found.ok().map(|found| self.literals[found].1)
     }
 
     fn search(&self, segment: &[u8]) -> Result<usize, usize> {
