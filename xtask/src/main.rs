@@ -14,6 +14,7 @@ mod test;
 mod tidy;
 mod totals;
 mod wasm;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -37,7 +38,7 @@ enum Xtask {
     Deny,
     /// Check the rules of the repository: sizes, links, words, crate edges.
     Tidy,
-    /// Fuzz the parsers for a while.
+    /// Give arbitrary bytes to everything that reads what others wrote.
     Fuzz(fuzz::Options),
     /// Measure; arguments go to the benches.
     Bench(bench::Options),
@@ -52,8 +53,8 @@ fn main() -> ExitCode {
         Xtask::Wasm => steps.run("wasm32", wasm::build),
         Xtask::Deny => steps.run("deny", deny::check),
         Xtask::Tidy => steps.run("tidy", tidy::check),
-        Xtask::Fuzz(options) => steps.run("fuzz", || fuzz::run(&options)),
         Xtask::Bench(options) => steps.run("bench", || bench::run_benches(&options)),
+        Xtask::Fuzz(options) => steps.run("fuzz", || fuzz::run_targets(&options)),
     }
     steps.finish()
 }

@@ -1,0 +1,31 @@
+//! Whatever `X-Forwarded-For` says, the client is an address in canonical form, and the peer if nobody is trusted.
+#![no_main]
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU8;
+
+use http::HeaderMap;
+use http::header::HeaderValue;
+use libfuzzer_sys::fuzz_target;
+use tidegate_policy::Trust;
+
+fuzz_target!(|input: (u128, u8, Vec<Vec<u8>>)| {
+    let (peer, hops, lines) = input;
+    let peer = IpAddr::V6(Ipv6Addr::from(peer));
+    let mut fields = HeaderMap::new();
+    for value in lines.iter().filter_map(|line| HeaderValue::from_bytes(line).ok()) {
+        fields.append("x-forwarded-for", value);
+    }
+    assert_eq!(Trust::Nobody.client(peer, &fields), peer.to_canonical());
+
+    let everyone = ["0.0.0.0/0", "::/0"].iter().filter_map(|network| network.parse().ok()).collect();
+    let mut trusts = vec![Trust::Proxies(everyone), Trust::Proxies(Vec::new())];
+    trusts.extend(NonZeroU8::new(hops).map(Trust::Hops));
+    for trust in trusts {
+        let client = trust.client(peer, &fields);
+        assert_eq!(client, client.to_canonical());
+        if fields.is_empty() {
+            assert_eq!(client, peer.to_canonical());
+        }
+    }
+});
