@@ -330,3 +330,41 @@ fn a_path_with_too_many_readings_is_refused_by_policies_that_enforce_only() {
         assert!(plan.refusal.is_none() && plan.shadow_refusals.is_empty());
     });
 }
+
+#[test]
+fn no_spelling_of_a_session_or_of_credentials_has_a_counter_of_its_own() {
+    let with = |name, value: &str| Asked {
+        fields: vec![(name, value.to_owned())],
+        ..Asked::default()
+    };
+    for (part, name, spellings) in [
+        (
+            "cookie.kind",
+            "cookie",
+            ["kind=abc", "kind=%61bc", "kind=\"abc\""],
+        ),
+        (
+            "header.authorization",
+            "authorization",
+            ["Bearer abc", "bearer abc", "BEARER   abc"],
+        ),
+    ] {
+        let set = counting_by(&format!("[{part}]"), "");
+        let [first, others @ ..] = spellings.map(|value| keys(&set, &with(name, value)));
+        assert!(
+            first.len() == 1 && others.iter().all(|other| *other == first),
+            "{part}"
+        );
+        assert_ne!(first, keys(&set, &with(name, "kind=abd Bearer abd")), "{part}");
+    }
+}
+
+#[test]
+fn values_that_are_not_utf8_have_counters_of_their_own() {
+    let set = counting_by("[query.kind]", "");
+    let with = |value| Asked {
+        query: vec![value],
+        ..Asked::default()
+    };
+    assert_ne!(keys(&set, &with("%e9")), keys(&set, &with("%f6")));
+}

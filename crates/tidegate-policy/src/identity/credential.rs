@@ -5,6 +5,7 @@ use percent_encoding::percent_decode;
 use smallvec::SmallVec;
 
 use super::digest::MAX_KEY_BYTES;
+use crate::set::parts;
 use crate::{KeyPlace, Request};
 
 /// What a request carries in the place of its API key.
@@ -26,11 +27,8 @@ impl Credential {
     pub(super) fn of(request: &Request<'_>, place: &KeyPlace) -> Self {
         match place {
             KeyPlace::Header(name) => Self::only(header_values(request.headers, name)),
-            KeyPlace::Cookie(name) => Self::only(cookies(request.headers, name.as_bytes())),
-            KeyPlace::Query(name) => {
-                let query = request.query.unwrap_or_default().as_bytes();
-                Self::only(parameters(query, name.as_bytes())).percent_decoded()
-            }
+            KeyPlace::Cookie(name) => Self::only(parts::cookies(request.headers, name)),
+            KeyPlace::Query(name) => Self::only(parts::encoded_query(request.query, name)).percent_decoded(),
         }
     }
 
@@ -74,28 +72,4 @@ fn header_values<'a>(fields: &'a HeaderMap, name: &'a HeaderName) -> impl Iterat
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(b"bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"bearer ").then_some(token)
-}
-
-/// The values of the cookies of that name, over all lines, without the quotes that may be around them (RFC 6265, 4.2).
-fn cookies<'a>(fields: &'a HeaderMap, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    let lines = fields.get_all(header::COOKIE).iter();
-    let pairs = lines.flat_map(|line| line.as_bytes().split(|&byte| byte == b';'));
-    pairs
-        .filter_map(|pair| named(pair.trim_ascii(), name))
-        .map(|value| match value {
-            [b'"', inside @ .., b'"'] => inside,
-            bare => bare,
-        })
-}
-
-/// The values of the query parameters of that name, as encoded.
-fn parameters<'a>(query: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    query
-        .split(|&byte| byte == b'&')
-        .filter_map(|pair| named(pair, name))
-}
-
-/// The value of `name=value`.
-fn named<'a>(pair: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    pair.strip_prefix(name)?.strip_prefix(b"=")
 }

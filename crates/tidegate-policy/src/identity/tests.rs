@@ -128,6 +128,7 @@ fn a_query_parameter_is_decoded() {
         (format!("key={}", GOOD.replace('_', "%5F")), Ok(acme())),
         (format!("key={GOOD}%"), Err(KeyFault::Unknown)),
         (format!("key={GOOD}&key={GOOD}"), Err(KeyFault::Unknown)),
+        (format!("key={GOOD}&k%65y=other"), Err(KeyFault::Unknown)),
         (format!("monkey={GOOD}"), Ok(Identity::Anonymous)),
         (format!("keys={GOOD}"), Ok(Identity::Anonymous)),
         ("key=&x".to_owned(), Ok(Identity::Anonymous)),

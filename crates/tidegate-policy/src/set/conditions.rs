@@ -1,6 +1,8 @@
 //! What a policy wants of a request besides host and path.
 
-use http::{HeaderName, Method};
+use std::borrow::Cow;
+
+use http::{HeaderMap, HeaderName, Method};
 
 use super::parts;
 use crate::Request;
@@ -38,11 +40,11 @@ impl Conditions {
             && self
                 .query
                 .iter()
-                .all(|(name, wanted)| wanted.is_met_text(parts::query(request.query, name)))
+                .all(|(name, wanted)| wanted.is_met(parts::query(request.query, name)))
             && self
                 .cookies
                 .iter()
-                .all(|(name, wanted)| wanted.is_met(parts::cookies(request.headers, name)))
+                .all(|(name, wanted)| wanted.is_met(cookies(request.headers, name)))
     }
 
     pub(crate) fn allow_method(&self, method: &Method) -> bool {
@@ -50,17 +52,13 @@ impl Conditions {
     }
 }
 
-impl Wanted {
-    fn is_met_text(&self, values: impl Iterator<Item = impl AsRef<str>>) -> bool {
-        struct Bytes<T>(T);
-        impl<T: AsRef<str>> AsRef<[u8]> for Bytes<T> {
-            fn as_ref(&self) -> &[u8] {
-                self.0.as_ref().as_bytes()
-            }
-        }
-        self.is_met(values.map(Bytes))
-    }
+/// The values of the cookie `name`, each as sent and decoded: some origins decode cookies and some do not.
+fn cookies<'h>(headers: &'h HeaderMap, name: &str) -> impl Iterator<Item = Cow<'h, [u8]>> {
+    let as_sent = parts::cookies(headers, name).map(Cow::Borrowed);
+    as_sent.chain(parts::decoded_cookies(headers, name))
+}
 
+impl Wanted {
     fn is_met(&self, mut values: impl Iterator<Item = impl AsRef<[u8]>>) -> bool {
         match self {
             Self::OneOf(wanted) => {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use http::HeaderName;
+use http::header::AUTHORIZATION;
 use smallvec::SmallVec;
 use tidegate_core::{Key, KeyBuilder, KeyHasher};
 
@@ -120,7 +121,8 @@ impl Recipe {
         let tier = of.tier.filter(|_| !self.tells_tiers_apart());
         key.part(&[u8::from(tier.is_some())]);
         key.part(tier.unwrap_or_default().as_bytes());
-        key.part(&self.parts.len().to_le_bytes());
+        // As wide on every machine: a 32-bit Worker names the same counters.
+        key.part(&(self.parts.len() as u64).to_le_bytes());
         for part in &self.parts {
             key.part(part.text.as_bytes());
         }
@@ -168,13 +170,19 @@ impl From {
                 let host = into_bytes(host::normal(request.host));
                 (!host.is_empty()).then(|| Value::text(kind::HOST, host))
             }
-            Self::Header(name) => parts::only(request.headers.get_all(name).iter())
-                .map(|value| Value::text(kind::HEADER, value.as_bytes())),
-            Self::Cookie(name) => parts::only(parts::cookies(request.headers, name))
+            Self::Header(name) => {
+                let value = parts::only(request.headers.get_all(name).iter())?.as_bytes();
+                let value = if name == AUTHORIZATION {
+                    parts::credentials(value)
+                } else {
+                    value
+                };
+                Some(Value::text(kind::HEADER, value))
+            }
+            Self::Cookie(name) => parts::only(parts::decoded_cookies(request.headers, name))
                 .map(|value| Value::text(kind::COOKIE, value)),
             Self::Query(name) => {
-                let values = parts::query(request.query, name).map(into_bytes);
-                parts::only(values).map(|value| Value::text(kind::QUERY, value))
+                parts::only(parts::query(request.query, name)).map(|value| Value::text(kind::QUERY, value))
             }
             Self::Path(places) => {
                 let place = *places.get(found.pattern)?;

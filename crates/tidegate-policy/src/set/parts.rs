@@ -1,18 +1,43 @@
-//! Values of a request by name: query parameters and cookies.
+//! Values of a request by name: query parameters, cookies and credentials.
 
 use std::borrow::Cow;
 
 use http::HeaderMap;
 use http::header::COOKIE;
+use percent_encoding::percent_decode;
 
-/// The values of the query parameter `name`, decoded.
-pub(crate) fn query<'q>(query: Option<&'q str>, name: &str) -> impl Iterator<Item = Cow<'q, str>> {
-    form_urlencoded::parse(query.unwrap_or_default().as_bytes())
-        .filter(move |(own, _)| own == name)
+/// The values of the query parameter `name`, decoded. As bytes: not every origin speaks UTF-8, and what it tells apart is
+/// told apart here.
+pub(crate) fn query<'q>(query: Option<&'q str>, name: &str) -> impl Iterator<Item = Cow<'q, [u8]>> {
+    encoded_query(query, name).map(form_decoded)
+}
+
+/// The values of the query parameter `name`, as sent.
+pub(crate) fn encoded_query<'q>(query: Option<&'q str>, name: &str) -> impl Iterator<Item = &'q [u8]> {
+    let pairs = query.unwrap_or_default().as_bytes().split(|byte| *byte == b'&');
+    pairs
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let equals = pair.iter().position(|byte| *byte == b'=');
+            equals.map_or((pair, &[][..]), |equals| (&pair[..equals], &pair[equals + 1..]))
+        })
+        .filter(move |(own, _)| *form_decoded(own) == *name.as_bytes())
         .map(|(_, value)| value)
 }
 
-/// The values of the cookie `name`, as sent (RFC 6265, section 4.2).
+/// `text` without `%` and `+` (the URL standard, application/x-www-form-urlencoded).
+fn form_decoded(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.contains(&b'+') {
+        return percent_decode(text).into();
+    }
+    let blanks: Vec<u8> = text
+        .iter()
+        .map(|byte| if *byte == b'+' { b' ' } else { *byte })
+        .collect();
+    Cow::Owned(percent_decode(&blanks).collect())
+}
+
+/// The values of the cookie `name`, as sent, without the quotes that may be around them (RFC 6265, section 4.2).
 pub(crate) fn cookies<'h>(headers: &'h HeaderMap, name: &str) -> impl Iterator<Item = &'h [u8]> {
     headers
         .get_all(COOKIE)
@@ -21,8 +46,33 @@ pub(crate) fn cookies<'h>(headers: &'h HeaderMap, name: &str) -> impl Iterator<I
         .filter_map(move |pair| {
             let equals = pair.iter().position(|byte| *byte == b'=')?;
             let (own, value) = (&pair[..equals], &pair[equals + 1..]);
-            (own.trim_ascii() == name.as_bytes()).then(|| value.trim_ascii())
+            (own.trim_ascii() == name.as_bytes()).then(|| unquoted(value.trim_ascii()))
         })
+}
+
+/// The same, decoded, as Express, PHP, Rack and others read cookies. Else one session would have as many counters as its
+/// name has spellings.
+pub(crate) fn decoded_cookies<'h>(headers: &'h HeaderMap, name: &str) -> impl Iterator<Item = Cow<'h, [u8]>> {
+    cookies(headers, name).map(|value| percent_decode(value).into())
+}
+
+fn unquoted(value: &[u8]) -> &[u8] {
+    match value {
+        [b'"', inside @ .., b'"'] => inside,
+        bare => bare,
+    }
+}
+
+/// What follows the scheme of a value of `Authorization`: schemes have no case, and any number of blanks follows them.
+pub(crate) fn credentials(value: &[u8]) -> &[u8] {
+    let scheme = value
+        .iter()
+        .take_while(|byte| !byte.is_ascii_whitespace())
+        .count();
+    match value[scheme..].trim_ascii() {
+        b"" => value,
+        credentials => credentials,
+    }
 }
 
 /// The one value of `values`. None if there is none, if it is empty, or if there are several: then nobody knows which of
@@ -41,7 +91,9 @@ mod tests {
     #[test]
     fn query_parameters_are_compared_decoded() {
         let values = |text| query(Some(text), "user").map(Cow::into_owned).collect::<Vec<_>>();
-        assert_eq!(values("a=1&user=x&us%65r=y+z%21&user"), ["x", "y z!", ""]);
+        let expected: [&[u8]; 4] = [b"x", b"y z!", b"a=b", b""];
+        assert_eq!(values("a=1&user=x&us%65r=y+z%21&user=a=b&&user"), expected);
+        assert_eq!(values("user=%ff"), [b"\xff"]);
         assert!(query(None, "user").next().is_none());
     }
 
@@ -52,6 +104,24 @@ mod tests {
         headers.append(COOKIE, HeaderValue::from_static("xsid=no; sid = y=z ;flag"));
         let values: Vec<_> = cookies(&headers, "sid").collect();
         assert_eq!(values, [b"x".as_slice(), b"y=z"]);
+    }
+
+    #[test]
+    fn a_cookie_is_the_same_however_it_is_spelt() {
+        for spelling in ["sid=a b", "sid=\"a b\"", "sid=a%20b", "sid= %61%20b"] {
+            let mut headers = HeaderMap::new();
+            headers.append(COOKIE, HeaderValue::from_static(spelling));
+            let values: Vec<_> = decoded_cookies(&headers, "sid").collect();
+            assert_eq!(values, [b"a b".as_slice()], "{spelling}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_the_same_whatever_the_scheme_looks_like() {
+        for value in ["Bearer abc", "bearer abc", "BEARER \t abc ", "abc"] {
+            assert_eq!(credentials(value.as_bytes()), b"abc", "{value}");
+        }
+        assert_eq!(credentials(b"Bearer "), b"Bearer ");
     }
 
     #[test]
