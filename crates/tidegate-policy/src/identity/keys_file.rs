@@ -5,7 +5,7 @@
 
 use super::digest::KeyDigest;
 use super::keyring::{Entry, Keyring};
-use crate::document::node::{self, Node, Place, Spanned, Value};
+use crate::document::node::{self, MAX_FILE_BYTES, Node, Place, Spanned, Value};
 use crate::document::report::{Report, nearest};
 use crate::{Identity, PolicyFile, Problems};
 
@@ -36,6 +36,14 @@ pub(super) fn parse(file: PolicyFile<'_>) -> Result<Keyring, Problems> {
 
 /// The tree of `text`. The parser's messages may quote the text, so only their places are kept.
 fn tree(text: &str, report: &mut Report<'_>) -> Option<Node> {
+    if text.len() > MAX_FILE_BYTES {
+        let message = format!(
+            "the keys file is larger than {} MiB",
+            MAX_FILE_BYTES / (1024 * 1024)
+        );
+        report.error(Place::START, message, "remove keys that nobody uses any more");
+        return None;
+    }
     let mut quoting = Report::new("", "");
     let root = node::parse(text, &mut quoting);
     let found = quoting.finish();

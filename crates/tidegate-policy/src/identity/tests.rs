@@ -264,6 +264,11 @@ fn files_that_are_no_list_say_so() {
     );
     assert_eq!(parse("- a: [").unwrap_err().lines().count(), 1);
     assert!(parse("[]").unwrap().is_empty());
+    let comment = format!("# {}\n[]", "x".repeat(4 * 1024 * 1024));
+    assert_eq!(
+        parse(&comment).unwrap_err(),
+        "1:1 the keys file is larger than 4 MiB\n"
+    );
 }
 
 #[test]
