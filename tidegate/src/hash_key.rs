@@ -1,7 +1,7 @@
 //! `tidegate hash-key`.
 
 use std::fmt;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::process::ExitCode;
 
 use serde_json::Value;
@@ -68,6 +68,9 @@ impl fmt::Display for Entry<'_> {
 
 /// The first line of standard input, without its end.
 fn typed() -> Result<String, String> {
+    if io::stdin().is_terminal() {
+        output::note("Type or paste the API key, then press Enter:");
+    }
     let mut line = String::new();
     io::stdin()
         .lock()

@@ -51,6 +51,14 @@ fn a_disguised_path(bencher: Bencher<'_, '_>, policies: usize) {
     plan(bencher, &set, "a.example.com", &path);
 }
 
+/// As many paths, and one that takes the longest to read: any longer, and it is refused.
+#[divan::bench(args = SIZES)]
+fn the_worst_path(bencher: Bencher<'_, '_>, policies: usize) {
+    let set = set(policies, |number| format!("path: /api/resource{number}/**"));
+    let path = "/%61;b/..".repeat(64);
+    plan(bencher, &set, "a.example.com", &path);
+}
+
 fn set(policies: usize, matching: impl Fn(usize) -> String) -> PolicySet {
     let policy = |number| {
         let matching = matching(number);
