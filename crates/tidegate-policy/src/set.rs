@@ -8,6 +8,7 @@ pub(crate) mod key;
 pub(crate) mod parts;
 pub(crate) mod path;
 pub(crate) mod trie;
+pub(crate) mod views;
 
 use smallvec::SmallVec;
 use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode};
@@ -20,7 +21,8 @@ use conditions::Conditions;
 use host::HostPattern;
 use index::Index;
 use key::{Counter, Found, Recipe};
-use path::{PathPattern, Segments};
+use path::PathPattern;
+use views::Segments;
 
 /// The policies of one file, compiled. Cheap to ask from many threads; made once per load.
 ///
@@ -100,7 +102,7 @@ impl PolicySet {
     /// (`%6c`, `//`, `..`), a policy that matches one of them matches: no spelling of a path dodges its policy. Allocates
     /// nothing for a path that can be read in one way and has at most 16 segments.
     pub fn plan(&self, request: &Request<'_>, identity: &Identity, hold: HoldId) -> Plan<'_> {
-        let Some(views) = path::views(request.path) else {
+        let Some(views) = views::views(request.path) else {
             return self.unreadable();
         };
         let mut plan = Plan::default();
