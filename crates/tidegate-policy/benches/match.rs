@@ -51,6 +51,14 @@ fn a_disguised_path(bencher: Bencher<'_, '_>, policies: usize) {
     plan(bencher, &set, "a.example.com", &path);
 }
 
+/// As many paths, and one with a blank, as files have.
+#[divan::bench(args = SIZES)]
+fn a_path_with_a_blank(bencher: Bencher<'_, '_>, policies: usize) {
+    let set = set(policies, |number| format!("path: /api/resource{number}/**"));
+    let path = format!("/api/resource{}/my%20file", policies / 2);
+    plan(bencher, &set, "a.example.com", &path);
+}
+
 /// As many paths, and one that takes the longest to read: any longer, and it is refused.
 #[divan::bench(args = SIZES)]
 fn the_worst_path(bencher: Bencher<'_, '_>, policies: usize) {

@@ -40,11 +40,16 @@ pub(crate) fn views(path: &str) -> Option<Views<'_>> {
     if separators(path.as_bytes()) > MAX_SEPARATORS {
         return None;
     }
-    for parameters in [Parameters::Cut, Parameters::Kept] {
+    let parameters: &[_] = if path.contains(';') {
+        &[Parameters::Cut, Parameters::Kept]
+    } else {
+        &[Parameters::Kept]
+    };
+    for parameters in parameters {
         for text in [Text::Decoded, Text::DecodedWithSlashes, Text::AsSent] {
-            let pieces = pieces(path.as_bytes(), parameters, text);
-            for dots in [Dots::Resolved, Dots::ResolvedBeforeMerging, Dots::Kept] {
-                let view = read(&pieces, dots);
+            let pieces = pieces(path.as_bytes(), *parameters, text);
+            for dots in ways_with_dots(&pieces) {
+                let view = read(&pieces, *dots);
                 if !views.contains(&view) {
                     views.push(view);
                 }
@@ -96,6 +101,16 @@ fn separators(path: &[u8]) -> usize {
         .filter(|bytes| bytes.eq_ignore_ascii_case(b"%2f") || bytes.eq_ignore_ascii_case(b"%5c"));
     let plain = path.iter().filter(|byte| matches!(byte, b'/' | b'\\'));
     encoded.count() + plain.count()
+}
+
+/// What origins do with the dots and the empty segments of `pieces`: nothing, where there are none.
+fn ways_with_dots(pieces: &Segments<'_>) -> &'static [Dots] {
+    let is_one = |piece: &Cow<'_, [u8]>| matches!(&**piece, b"" | b"." | b"..");
+    if pieces.iter().any(is_one) {
+        &[Dots::Resolved, Dots::ResolvedBeforeMerging, Dots::Kept]
+    } else {
+        &[Dots::Kept]
+    }
 }
 
 /// The segments of `path`, empty ones and dots included.
