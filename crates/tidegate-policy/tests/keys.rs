@@ -173,12 +173,18 @@ fn an_identity_keeps_its_counter_when_its_tier_changes() {
 
 #[test]
 fn tiers_that_share_an_address_have_counters_of_their_own() {
-    let set = counting_by("[client.ip]", "tiers: { pro: { quota: 99, window: 1s } }");
-    let as_tier = |tier| Asked {
-        identity: known("ann", tier),
-        ..Asked::default()
+    let limit = "{ quota: 99, window: 1s }";
+    let set = counting_by("[client.ip]", &format!("tiers: {{ pro: {limit}, max: {limit} }}"));
+    let as_tier = |tier| {
+        let identity = known("ann", tier);
+        let asked = Asked {
+            identity,
+            ..Asked::default()
+        };
+        keys(&set, &asked)
     };
-    assert_ne!(keys(&set, &as_tier(None)), keys(&set, &as_tier(Some("pro"))));
+    assert_ne!(as_tier(None), as_tier(Some("pro")));
+    assert_ne!(as_tier(Some("max")), as_tier(Some("pro")));
 }
 
 #[test]
@@ -367,4 +373,15 @@ fn values_that_are_not_utf8_have_counters_of_their_own() {
         ..Asked::default()
     };
     assert_ne!(keys(&set, &with("%e9")), keys(&set, &with("%f6")));
+}
+
+#[test]
+fn a_changed_quota_goes_on_with_the_old_counter_and_a_changed_algorithm_does_not() {
+    let under = |limit: &str| {
+        let policies = format!("policies: [{{ name: p, key: [client.ip], limit: {{ {limit} }} }}]");
+        keys(&set(&policies), &Asked::default())
+    };
+    let before = under("quota: 9, window: 1s");
+    assert_eq!(under("quota: 90, window: 1m, burst: 5"), before);
+    assert_ne!(under("algorithm: sliding_window, quota: 9, window: 1s"), before);
 }
