@@ -385,3 +385,14 @@ fn a_changed_quota_goes_on_with_the_old_counter_and_a_changed_algorithm_does_not
     assert_eq!(under("quota: 90, window: 1m, burst: 5"), before);
     assert_ne!(under("algorithm: sliding_window, quota: 9, window: 1s"), before);
 }
+
+#[test]
+fn the_same_value_of_another_field_is_another_counter() {
+    let asked = Asked {
+        fields: vec![("x-a", "acme".to_owned()), ("x-b", "acme".to_owned())],
+        ..Asked::default()
+    };
+    let by_a = keys(&counting_by("[header.x-a]", ""), &asked);
+    assert_eq!(keys(&counting_by("[header.X-A]", ""), &asked), by_a);
+    assert_ne!(keys(&counting_by("[header.x-b]", ""), &asked), by_a);
+}
