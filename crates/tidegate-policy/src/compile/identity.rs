@@ -5,7 +5,7 @@ use http::HeaderName;
 use super::gateway::within;
 use crate::config::{ApiKeySettings, IdentitySettings, KeyPlace, Treatment};
 use crate::document::identity::{ApiKeyText, IdentityText};
-use crate::document::node::Spanned;
+use crate::document::node::{Place, Spanned};
 use crate::document::report::{Report, quoted};
 
 /// Below this many bits, whole providers count as one client.
@@ -57,13 +57,17 @@ fn api_key(text: &ApiKeyText, report: &mut Report<'_>) -> Option<ApiKeySettings>
 fn place(text: &ApiKeyText, report: &mut Report<'_>) -> Option<KeyPlace> {
     let mut places = Vec::new();
     if let Some(header) = &text.header {
-        places.push((header.at, header_name(header, report).map(KeyPlace::Header)));
+        places.push((
+            header.at,
+            header_name(&header.value, header.at, report).map(KeyPlace::Header),
+        ));
     }
     if let Some(query) = &text.query {
         places.push((query.at, Some(KeyPlace::Query(query.value.clone()))));
     }
     if let Some(cookie) = &text.cookie {
-        places.push((cookie.at, Some(KeyPlace::Cookie(cookie.value.clone()))));
+        let name = cookie_name(&cookie.value, cookie.at, report);
+        places.push((cookie.at, name.map(KeyPlace::Cookie)));
     }
     if let Some((at, _)) = places.get(1) {
         report.error(
@@ -82,16 +86,27 @@ fn place(text: &ApiKeyText, report: &mut Report<'_>) -> Option<KeyPlace> {
     places.into_iter().next().and_then(|(_, place)| place)
 }
 
-/// The header field called `text`.
-pub(super) fn header_name(text: &Spanned<String>, report: &mut Report<'_>) -> Option<HeaderName> {
-    let name = HeaderName::from_bytes(text.value.as_bytes()).ok();
-    if name.is_none() {
-        let message = format!("{} cannot be the name of a header field", quoted(&text.value));
-        report.error(
-            text.at,
-            message,
-            "write letters, digits and `-`, such as `x-tenant`",
-        );
+/// The header field called `name`, which stands at `at`.
+pub(super) fn header_name(name: &str, at: Place, report: &mut Report<'_>) -> Option<HeaderName> {
+    let header = HeaderName::from_bytes(name.as_bytes()).ok();
+    if header.is_none() {
+        let message = format!("{} cannot be the name of a header field", quoted(name));
+        report.error(at, message, "write letters, digits and `-`, such as `x-tenant`");
     }
-    name
+    header
+}
+
+/// The cookie called `name`, which stands at `at`. Names of cookies are tokens as those of header fields are (RFC 6265,
+/// section 4.1.1), but have case.
+pub(super) fn cookie_name(name: &str, at: Place, report: &mut Report<'_>) -> Option<String> {
+    if HeaderName::from_bytes(name.as_bytes()).is_ok() {
+        return Some(name.to_owned());
+    }
+    let message = format!("{} cannot be the name of a cookie", quoted(name));
+    report.error(
+        at,
+        message,
+        "write letters, digits, `-` and `_`, such as `session`",
+    );
+    None
 }

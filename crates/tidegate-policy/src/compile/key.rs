@@ -1,6 +1,6 @@
 //! What `key` means.
 
-use super::identity::header_name;
+use super::identity::{cookie_name, header_name};
 use crate::document::identity::IdentityText;
 use crate::document::node::Spanned;
 use crate::document::policy::{OnMissing, PolicyText};
@@ -38,8 +38,9 @@ pub(super) fn recipe(
         let message = format!("a key has at most {MAX_PARTS} parts");
         report.error(first_beyond.at, message, "remove some");
     }
-    let no_path = paths.is_empty() && !(text.is_right && text.matching.path.is_empty());
-    let paths = if no_path {
+    let matching = &text.matching;
+    let some_are_wrong = matching.path_is_wrong || !matching.path.is_empty();
+    let paths = if paths.is_empty() && some_are_wrong {
         Paths::Unknown
     } else {
         Paths::Known(paths)
@@ -93,7 +94,7 @@ fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Op
         Some(("client", "ip")) => Some(From::ClientIp),
         Some((_, "")) => None,
         Some(("header", name)) => Some(header(text, name, report)?),
-        Some(("cookie", name)) => Some(From::Cookie(name.to_owned())),
+        Some(("cookie", name)) => Some(From::Cookie(cookie_name(name, text.at, report)?)),
         Some(("query", name)) => Some(From::Query(name.to_owned())),
         Some(("path", name)) => Some(path(text, name, paths, report)?),
         Some(_) => None,
@@ -116,11 +117,7 @@ fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Op
 }
 
 fn header(text: &Spanned<String>, name: &str, report: &mut Report<'_>) -> Option<From> {
-    let name = Spanned {
-        value: name.to_owned(),
-        at: text.at,
-    };
-    let name = header_name(&name, report)?;
+    let name = header_name(name, text.at, report)?;
     if ADDRESS_HEADERS.contains(&name.as_str()) {
         let message =
             format!("clients can write whatever they like into `{name}`, and have a new counter each time");

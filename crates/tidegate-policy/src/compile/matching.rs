@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use super::identity::header_name;
+use super::identity::{cookie_name, header_name};
 use crate::document::matching::{FieldText, MatchText, WantedText};
 use crate::document::node::Spanned;
 use crate::document::report::{Report, quoted};
@@ -41,14 +41,26 @@ pub(super) fn paths(texts: &[Spanned<String>], report: &mut Report<'_>) -> Vec<P
 }
 
 pub(super) fn conditions(text: &MatchText, report: &mut Report<'_>) -> Conditions {
-    let header = |field: &FieldText| Some((header_name(&field.name, report)?, wanted(&field.wanted)));
-    let headers = text.headers.iter().filter_map(header).collect();
-    let plain = |field: &FieldText| (field.name.value.clone(), wanted(&field.wanted));
+    let mut headers = Vec::new();
+    for FieldText { name, wanted: value } in &text.headers {
+        if let Some(name) = header_name(&name.value, name.at, report) {
+            headers.push((name, wanted(value)));
+        }
+    }
+    let mut cookies = Vec::new();
+    for FieldText { name, wanted: value } in &text.cookies {
+        if let Some(name) = cookie_name(&name.value, name.at, report) {
+            cookies.push((name, wanted(value)));
+        }
+    }
+    let query = text.query.iter();
     Conditions {
-        headers,
         methods: methods(&text.method, report),
-        query: text.query.iter().map(plain).collect(),
-        cookies: text.cookies.iter().map(plain).collect(),
+        headers,
+        query: query
+            .map(|field| (field.name.value.clone(), wanted(&field.wanted)))
+            .collect(),
+        cookies,
     }
 }
 

@@ -118,7 +118,7 @@ pub(crate) fn texts(node: &Node, report: &mut Report<'_>) -> Option<Vec<Spanned<
         report.error(
             node.at,
             "this list is empty",
-            "write at least one, or remove the field",
+            "write at least one, or remove the field if it is not needed",
         );
         return None;
     }

@@ -12,6 +12,8 @@ pub(crate) struct MatchText {
     pub(crate) method: Vec<Spanned<String>>,
     pub(crate) host: Vec<Spanned<String>>,
     pub(crate) path: Vec<Spanned<String>>,
+    /// `path`, or all of `match`, could not be read, which has been reported: there may be patterns that nobody knows.
+    pub(crate) path_is_wrong: bool,
     pub(crate) headers: Vec<FieldText>,
     pub(crate) query: Vec<FieldText>,
     pub(crate) cookies: Vec<FieldText>,
@@ -38,18 +40,28 @@ pub(crate) enum WantedText {
 }
 
 impl MatchText {
-    pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
-        let mut fields = Fields::of(node, "`match`", report)?;
+    pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Self {
+        let Some(mut fields) = Fields::of(node, "`match`", report) else {
+            return Self {
+                path_is_wrong: true,
+                ..Self::default()
+            };
+        };
+        let method = fields.read("method", report, texts).unwrap_or_default();
+        let host = fields.read("host", report, texts).unwrap_or_default();
+        let earlier_errors = report.errors();
+        let path = fields.read("path", report, texts).unwrap_or_default();
         let matching = Self {
-            method: fields.read("method", report, texts).unwrap_or_default(),
-            host: fields.read("host", report, texts).unwrap_or_default(),
-            path: fields.read("path", report, texts).unwrap_or_default(),
+            method,
+            host,
+            path,
+            path_is_wrong: report.errors() > earlier_errors,
             headers: fields.read("headers", report, values).unwrap_or_default(),
             query: fields.read("query", report, values).unwrap_or_default(),
             cookies: fields.read("cookies", report, values).unwrap_or_default(),
         };
         fields.finish(report);
-        Some(matching)
+        matching
     }
 }
 

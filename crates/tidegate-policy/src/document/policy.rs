@@ -53,7 +53,9 @@ impl PolicyText {
             at: node.at,
             is_right: false,
             name: name.and_then(|name| scalar::text(name, report)),
-            matching: fields.read("match", report, MatchText::read).unwrap_or_default(),
+            matching: fields
+                .take("match")
+                .map_or_else(MatchText::default, |node| MatchText::read(node, report)),
             key: key.and_then(|key| texts(key, report)),
             on_missing: fields.read("on_missing", report, on_missing),
             limits: limits(&mut fields, node.at, report),

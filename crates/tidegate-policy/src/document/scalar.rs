@@ -9,7 +9,11 @@ use super::report::{Report, any_of, nearest, quoted};
 pub(crate) fn text(node: &Node, report: &mut Report<'_>) -> Option<Spanned<String>> {
     let text = raw(node, "a text", report)?;
     if text.is_empty() {
-        report.error(node.at, "this text is empty", "write it, or remove the field");
+        report.error(
+            node.at,
+            "this text is empty",
+            "write it, or remove the field if it is not needed",
+        );
         return None;
     }
     Some(spanned(node, text.to_owned()))

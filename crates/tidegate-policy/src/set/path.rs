@@ -46,6 +46,9 @@ impl PathPattern {
         if text.contains(['%', '\\', ';']) {
             return Err(PatternFault::Encoded);
         }
+        if rest == "/" {
+            return Err(PatternFault::DotOrEmptySegment);
+        }
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let mut pattern = Self {
             segments: Vec::new(),
@@ -127,6 +130,8 @@ mod tests {
             ("/a?b=c", Query),
             ("/a%20b", Encoded),
             ("/a//b", DotOrEmptySegment),
+            ("//", DotOrEmptySegment),
+            ("/a//", DotOrEmptySegment),
             ("/a/../b", DotOrEmptySegment),
             ("/**/a", RestNotLast),
             ("/a*", PartOfSegment),
