@@ -72,11 +72,11 @@ fn policies(node: &Node, report: &mut Report<'_>) -> Option<Vec<PolicyText>> {
             items.len()
         );
         report.error(node.at, message, "let one policy count many clients by its `key`");
-        return None;
     }
     Some(
         items
             .iter()
+            .take(MAX_POLICIES)
             .filter_map(|item| PolicyText::read(item, report))
             .collect(),
     )

@@ -17,9 +17,13 @@ const MAX_SHOWN: usize = 60;
 pub(crate) struct Report<'a> {
     file: &'a str,
     lines: Vec<&'a str>,
-    problems: Vec<Problem>,
-    unreported: usize,
-    errors: usize,
+    /// The first errors.
+    errors: Vec<Problem>,
+    /// The first warnings. Kept apart, so that no number of them crowds an error out.
+    warnings: Vec<Problem>,
+    /// How many of either there were.
+    error_count: usize,
+    warning_count: usize,
 }
 
 impl<'a> Report<'a> {
@@ -27,51 +31,57 @@ impl<'a> Report<'a> {
         Self {
             file,
             lines: text.lines().collect(),
-            problems: Vec::new(),
-            unreported: 0,
-            errors: 0,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            error_count: 0,
+            warning_count: 0,
         }
     }
 
     /// Something that keeps the file from being used: what is wrong at `at`, and what to write instead.
     pub(crate) fn error(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
-        self.errors += 1;
-        self.add(Severity::Error, at, message.into(), cure.into());
+        self.error_count += 1;
+        if self.errors.len() < MAX_PROBLEMS {
+            let problem = self.problem(Severity::Error, at, message.into(), cure.into());
+            self.errors.push(problem);
+        }
     }
 
     /// Something that is allowed and probably not meant.
     pub(crate) fn warning(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
-        self.add(Severity::Warning, at, message.into(), cure.into());
+        self.warning_count += 1;
+        if self.warnings.len() < MAX_PROBLEMS {
+            let problem = self.problem(Severity::Warning, at, message.into(), cure.into());
+            self.warnings.push(problem);
+        }
     }
 
     /// How many errors were found so far: whoever compares it with an earlier count knows whether a part was right.
     pub(crate) fn errors(&self) -> usize {
-        self.errors
+        self.error_count
     }
 
     /// Whether anything was found yet.
     pub(crate) fn has_problems(&self) -> bool {
-        !self.problems.is_empty()
+        self.error_count + self.warning_count > 0
     }
 
-    /// The problems, in the order of the file.
-    pub(crate) fn finish(mut self) -> Problems {
-        self.problems
-            .sort_by_key(|problem| (problem.line, problem.column));
+    /// The problems, in the order of the file: errors before warnings where there are too many.
+    pub(crate) fn finish(self) -> Problems {
+        let mut each = self.errors;
+        each.extend(self.warnings);
+        each.truncate(MAX_PROBLEMS);
+        each.sort_by_key(|problem| (problem.line, problem.column));
         Problems {
-            each: self.problems,
-            unreported: self.unreported,
+            unreported: self.error_count + self.warning_count - each.len(),
+            each,
         }
     }
 
-    fn add(&mut self, severity: Severity, at: Place, message: String, cure: String) {
-        if self.problems.len() >= MAX_PROBLEMS {
-            self.unreported += 1;
-            return;
-        }
+    fn problem(&self, severity: Severity, at: Place, message: String, cure: String) -> Problem {
         let (snippet, indent) = self.snippet(at);
         let room = snippet.chars().count().saturating_sub(indent);
-        self.problems.push(Problem {
+        Problem {
             severity,
             line: at.line,
             column: at.column,
@@ -81,7 +91,7 @@ impl<'a> Report<'a> {
             snippet,
             indent,
             width: at.width.min(room).max(1),
-        });
+        }
     }
 
     /// The line at `at`, or the part of it around the column, and where in it the place begins.
