@@ -6,7 +6,7 @@ mod ledger;
 mod line;
 
 use crate::limit::Shape;
-use crate::{Charge, Decisions, HoldId, Key, Timestamp};
+use crate::{Charge, Decision, Decisions, HoldId, Key, Timestamp};
 
 use buckets::{Ask, Buckets};
 use ledger::{Ledger, LedgerUsage};
@@ -76,16 +76,22 @@ impl Table {
     /// Charges are decided in their order, so a second one on the same key sees the first.
     #[inline]
     pub fn charge(&self, charges: &[Charge<'_>], now: Timestamp) -> Decisions {
-        let [charge] = charges else {
-            return batch::charge(self, charges, now);
-        };
+        match charges {
+            [charge] => Decisions::of_one(self.charge_one(charge, now), charge.mode),
+            _ => batch::charge(self, charges, now),
+        }
+    }
+
+    /// Decides on a single charge at `now`: the same as [`Table::charge`] of it alone, for those who need no list of answers.
+    /// The charge is spent if the answer passes.
+    #[inline]
+    pub fn charge_one(&self, charge: &Charge<'_>, now: Timestamp) -> Decision {
         match charge.limit.shape() {
             Shape::Bucket(bucket) => self.buckets.charge(
                 charge.key,
                 Ask {
                     bucket,
                     cost: charge.cost.units(),
-                    mode: charge.mode,
                     now: now.as_nanos(),
                 },
             ),

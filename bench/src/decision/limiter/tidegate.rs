@@ -49,9 +49,8 @@ impl Tidegate {
             mode: Mode::Enforce,
             hold: HoldId::default(),
         };
-        let decisions = self.memory.table().charge(&[charge], self.now());
-        let remaining = decisions.each.first().map_or(0, |decision| decision.remaining);
-        (decisions.charged, remaining)
+        let decision = self.memory.table().charge_one(&charge, self.now());
+        (decision.outcome.passes(), decision.remaining)
     }
 
     #[inline]

@@ -72,11 +72,43 @@ impl Bucket {
         self.decide_sane(tat, cost, now)
     }
 
-    /// The same where it takes few instructions: for even cells, as most rates have them, and a tat that this limit can have left.
+    /// The same where it takes few instructions: for even cells, as most rates have them, a tat that this limit can have left, a
+    /// cost that can pass, and no waiting.
+    ///
+    /// What is stored hangs on sums and products alone. The one division, for `remaining`, is off that way, so the next decision on
+    /// the key does not wait for it, and who does not look at `remaining` does not pay for it.
     #[inline(always)]
     pub(crate) fn decide_if_simple(&self, tat: u64, cost: u64, now: u64) -> Option<Step> {
-        let simple = self.cells.are_even() && tat <= self.farthest(now);
-        simple.then(|| self.decide_sane(tat, cost, now))
+        let Cells::Even { interval } = self.cells else {
+            return None;
+        };
+        if tat > self.farthest(now) || cost.wrapping_sub(1) >= self.burst || self.max_delay_ns > 0 {
+            return None;
+        }
+        let full_at = tat.max(now);
+        // `cost` is at most `burst`, and `burst` intervals are the span: neither product nor sum can overflow.
+        let next = full_at + cost * interval;
+        let over = (next - now).saturating_sub(self.span_ns);
+        if over > 0 {
+            let left = self.span_ns.saturating_sub(full_at - now);
+            let retry_after = Duration::from_nanos(over);
+            return Some(Step {
+                decision: Decision {
+                    outcome: Outcome::Deny { retry_after },
+                    remaining: left / interval,
+                    reset_after: Duration::from_nanos(full_at - now),
+                },
+                next_tat: None,
+            });
+        }
+        Some(Step {
+            decision: Decision {
+                outcome: Outcome::ALLOW,
+                remaining: (self.span_ns - (next - now)) / interval,
+                reset_after: Duration::from_nanos(next - now),
+            },
+            next_tat: Some(next),
+        })
     }
 
     /// How urgent it is to remember a bucket that is full at `tat`: 0 below a quarter spent, to 3 from three quarters.

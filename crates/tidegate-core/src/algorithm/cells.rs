@@ -47,12 +47,6 @@ impl Cells {
         })
     }
 
-    /// Whether all cells have one length.
-    #[inline]
-    pub(crate) const fn are_even(&self) -> bool {
-        matches!(self, Self::Even { .. })
-    }
-
     /// The most nanoseconds that `units` can take, from any moment.
     pub(crate) fn longest(&self, units: u64) -> u128 {
         match *self {

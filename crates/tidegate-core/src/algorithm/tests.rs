@@ -6,6 +6,7 @@ mod calendar;
 mod carry_over;
 mod counter;
 mod extremes;
+mod few_instructions;
 mod models;
 mod operations;
 mod steady;

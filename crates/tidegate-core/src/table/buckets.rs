@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use super::line::{Entry, Line, Locked, SLOTS, Tag};
 use crate::algorithm::bucket::Bucket;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Decisions, Key, Mode};
+use crate::{Decision, Key};
 
 /// Lines among which a key's two are. A power of two.
 #[cfg(not(loom))]
@@ -56,7 +56,6 @@ pub(super) struct Pair<'a> {
 pub(super) struct Ask<'a> {
     pub(super) bucket: &'a Bucket,
     pub(super) cost: u64,
-    pub(super) mode: Mode,
     pub(super) now: u64,
 }
 
@@ -110,7 +109,7 @@ impl Buckets {
     /// The usual case is inlined whole and leaves by its own exits, so that its answer is never copied through memory: that alone
     /// was half of its time.
     #[inline(always)]
-    pub(super) fn charge(&self, key: Key, ask: Ask<'_>) -> Decisions {
+    pub(super) fn charge(&self, key: Key, ask: Ask<'_>) -> Decision {
         let place = self.place(key);
         let home = self.line(place.home).lock();
         let Some(slot) = home.find(place.tag) else {
@@ -123,12 +122,12 @@ impl Buckets {
             home.write(slot, ask.entry(place.tag, tat));
         }
         drop(home);
-        Decisions::of_one(step.decision, ask.mode)
+        step.decision
     }
 
     /// The way of a key that is not at home.
     #[inline(never)]
-    fn charge_away<'a>(&'a self, place: Place, home: Locked<'a>, ask: Ask<'_>) -> Decisions {
+    fn charge_away<'a>(&'a self, place: Place, home: Locked<'a>, ask: Ask<'_>) -> Decision {
         let (home, away) = self.lock_away(place, home);
         if let Some(slot) = away.find(place.tag) {
             return charge_at_length(away, slot, place.tag, ask);
@@ -146,7 +145,7 @@ impl Buckets {
             };
             self.put(pair, ask.entry(place.tag, tat), ask.now);
         }
-        Decisions::of_one(step.decision, ask.mode)
+        step.decision
     }
 
     /// Locks the other line too. Lines are waited for in rising order only, or two threads could wait for each other.
@@ -224,12 +223,12 @@ impl Ask<'_> {
 }
 
 #[inline(never)]
-fn charge_at_length(line: Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>) -> Decisions {
+fn charge_at_length(line: Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>) -> Decision {
     let step = ask.bucket.decide(line.tat(slot), ask.cost, ask.now);
     if let Some(tat) = step.next_tat {
         line.write(slot, ask.entry(tag, tat));
     }
-    Decisions::of_one(step.decision, ask.mode)
+    step.decision
 }
 
 /// The other line of an entry with `tag` that is in `line`: in the same page, never the same line, and back again.

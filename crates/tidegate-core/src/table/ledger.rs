@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use crate::algorithm::state::State;
 use crate::algorithm::tally::Tally;
 use crate::sync::{Guard, Mutex};
-use crate::{Charge, Decisions, HoldId, Key, Timestamp};
+use crate::{Charge, Decision, HoldId, Key, Timestamp};
 
 pub(super) use shard::Shard;
 
@@ -56,13 +56,13 @@ impl Ledger {
     pub(super) const MIN_BYTES: usize = 4 * MIN_HEAP_BUDGET;
 
     /// Decides on one charge and writes what it leaves.
-    pub(super) fn charge(&self, charge: &Charge<'_>, tally: &Tally, now: Timestamp) -> Decisions {
+    pub(super) fn charge(&self, charge: &Charge<'_>, tally: &Tally, now: Timestamp) -> Decision {
         let mut shard = self.lock(self.shard_of(charge.key, tally));
         let decision = tally.look(shard.state(charge.key), charge.cost, now);
         if decision.outcome.passes() {
             spend(&mut shard, charge, tally, decision.remaining, now);
         }
-        Decisions::of_one(decision, charge.mode)
+        decision
     }
 
     pub(super) fn release(&self, key: Key, hold: HoldId, now: Timestamp) {

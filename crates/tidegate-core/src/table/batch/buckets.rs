@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::algorithm::bucket::Bucket;
 use crate::table::buckets::{Ask, Buckets, Pair, Place};
 use crate::table::line::Locked;
-use crate::{Decision, Key, Mode};
+use crate::{Decision, Key};
 
 /// Holds the lines of a batch's buckets and a working copy of each.
 pub(super) struct BucketBatch<'t, 'c> {
@@ -146,7 +146,6 @@ impl<'t, 'c> BucketBatch<'t, 'c> {
         Ask {
             bucket: account.bucket,
             cost: 0,
-            mode: Mode::Enforce,
             now: self.now,
         }
     }

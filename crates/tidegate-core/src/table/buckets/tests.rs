@@ -17,13 +17,8 @@ fn bucket(quota: u64, burst: u64) -> Bucket {
     Bucket::new(rate, burst, Duration::ZERO).unwrap()
 }
 
-fn spend(buckets: &Buckets, number: u64, bucket: &Bucket, cost: u64, now: u64) -> Decisions {
-    let ask = Ask {
-        bucket,
-        cost,
-        mode: Mode::Enforce,
-        now,
-    };
+fn spend(buckets: &Buckets, number: u64, bucket: &Bucket, cost: u64, now: u64) -> Decision {
+    let ask = Ask { bucket, cost, now };
     buckets.charge(key(number), ask)
 }
 
@@ -86,7 +81,7 @@ fn at_the_working_load_of_24_bytes_per_key_one_key_in_5000_at_most_puts_another_
     );
     assert_eq!(buckets.live(NOW) as u64, KEYS - buckets.evictions());
     let kept = (0..KEYS)
-        .filter(|&number| spend(&buckets, number, &one, 0, NOW).each[0].remaining == 2600)
+        .filter(|&number| spend(&buckets, number, &one, 0, NOW).remaining == 2600)
         .count() as u64;
     assert_eq!(
         kept,
