@@ -106,19 +106,27 @@ impl Shard {
     }
 
     /// Until one more entry fits, with what it holds (already counted). Frees two fresh entries where it finds them, so
-    /// that they go faster than new ones come.
+    /// that they go faster than new ones come, and as many as are needed before it puts out one that is not.
     fn make_room(&mut self, now: u64) {
         for _ in 0..2 {
-            let Some(fresh) = self.order.fresh(now) else { break };
-            self.remove(fresh);
+            self.remove_fresh(now);
         }
         while self.live >= self.heads.len() || self.heap_bytes > self.heap_budget {
+            if self.remove_fresh(now) {
+                continue;
+            }
             // None is left only when the newcomer alone is over the budget. It stays; the largest there can be
             // fits into the smallest budget that `Ledger::new` gives.
             let Some(least) = self.order.least() else { break };
             self.remove(least);
             self.evictions += 1;
         }
+    }
+
+    /// Whether there was one.
+    fn remove_fresh(&mut self, now: u64) -> bool {
+        let fresh = self.order.fresh(now);
+        fresh.is_some_and(|id| self.remove(id).is_some())
     }
 
     /// An entry that is in no chain.
