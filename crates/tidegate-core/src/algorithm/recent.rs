@@ -66,14 +66,23 @@ impl<T: Copy + PartialEq> Recent<T> {
 
     /// Takes back all that was spent under `name`.
     pub(crate) fn take_back(&mut self, name: T) {
-        let mut taken = 0;
-        self.spendings.retain(|spending| {
-            let keep = spending.name != name;
-            taken += if keep { 0 } else { spending.units };
-            keep
-        });
-        self.total -= taken;
+        let Some(first) = self.find_from(0, name) else {
+            return;
+        };
+        if self.find_from(first + 1, name).is_some() {
+            self.spendings.retain(|spending| spending.name != name);
+            self.total = self.spendings.iter().map(|spending| spending.units).sum();
+        } else if let Some(only) = self.spendings.remove(first) {
+            // As good as always. The gap closes from its nearer end, where `retain` would move all that is behind it.
+            self.total -= only.units;
+        }
         self.trim();
+    }
+
+    fn find_from(&self, first: usize, name: T) -> Option<usize> {
+        let mut rest = self.spendings.range(first..);
+        rest.position(|spending| spending.name == name)
+            .map(|offset| first + offset)
     }
 
     pub(crate) fn fresh_at(&self) -> u64 {
