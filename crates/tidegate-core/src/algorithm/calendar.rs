@@ -1,9 +1,12 @@
 //! Windows that follow the calendar of a time zone: days, weeks that begin on Monday, months.
 
+mod last_span;
+
 use jiff::civil::Date;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Span as Days, Timestamp as Instant};
 
+use self::last_span::LastSpan;
 use super::fixed_window::Span;
 use crate::limit::LimitError;
 
@@ -55,6 +58,7 @@ fn days(count: i8) -> Days {
 pub(crate) struct Calendar {
     unit: CalendarUnit,
     zone: TimeZone,
+    last: LastSpan,
 }
 
 impl Calendar {
@@ -64,7 +68,11 @@ impl Calendar {
         let zone = TimeZoneDatabase::bundled()
             .get(zone)
             .map_err(|_| LimitError::UnknownTimeZone)?;
-        Ok(Self { unit, zone })
+        Ok(Self {
+            unit,
+            zone,
+            last: LastSpan::default(),
+        })
     }
 
     pub(crate) const fn unit(&self) -> CalendarUnit {
@@ -78,6 +86,14 @@ impl Calendar {
 
     /// The window that holds `at`.
     pub(crate) fn span(&self, at: u64) -> Span {
+        self.last.holding(at).unwrap_or_else(|| {
+            let span = self.look_up(at);
+            self.last.remember(span);
+            span
+        })
+    }
+
+    fn look_up(&self, at: u64) -> Span {
         let instant = Instant::from_nanosecond(i128::from(at)).unwrap_or(Instant::MAX);
         let date = self.zone.to_datetime(instant).date();
         let start = self.midnight(self.unit.first_day(date));
