@@ -2,7 +2,7 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p tidegate-core --release --test loom`
 //!
-//! Under loom the smallest table is two lines of four buckets, so that a test can fill both.
+//! Under loom the smallest table is four lines of four buckets: a test can fill the two of a key, and move a bucket to a third.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -15,7 +15,7 @@ use loom::sync::Arc;
 use loom::thread;
 use tidegate_core::{Charge, Cost, HoldId, Key, Limit, Mode, Rate, Table, TableSize};
 
-/// The home of a key: one of the two lines.
+/// The home of a key: line 0 or 1. Its other line is the other of these, unless it is [`mover`].
 #[derive(Clone, Copy)]
 enum Home {
     Low,
@@ -25,9 +25,14 @@ enum Home {
 fn key(home: Home, number: u64) -> Key {
     let half = match home {
         Home::Low => 0,
-        Home::High => 1 << 127,
+        Home::High => 1 << 126,
     };
     Key::from_hash(half | u128::from(number) << 3)
+}
+
+/// A key of line 0 whose other line is 2.
+fn mover() -> Key {
+    Key::from_hash(1 << 63 | 9 << 3)
 }
 
 fn limit(burst: u64) -> Limit {
@@ -66,6 +71,16 @@ fn full_table() -> Table {
         );
     }
     assert_eq!(table.live_buckets(NOW), 8);
+    table
+}
+
+/// A table whose lines 0 and 1 are full, where [`mover`] in line 0 has spent one of two.
+fn full_lines_with_a_mover() -> Table {
+    let (table, patient) = (table(), limit(100));
+    assert!(passes(&table, &[charge(mover(), &limit(2))]));
+    for number in 1..=7 {
+        assert!(passes(&table, &[charge(key(Home::Low, number), &patient)]));
+    }
     table
 }
 
@@ -232,6 +247,40 @@ fn a_limited_key_stays_limited_while_another_thread_evicts_beside_it() {
             assert!(!limited);
             assert!(newcomer);
             assert!(!passes(table, &[charge(key(Home::Low, 20), &limit(1))]));
+        },
+    );
+}
+
+#[test]
+fn a_bucket_that_moves_to_make_room_while_another_thread_charges_it_keeps_what_was_spent() {
+    explore(
+        full_lines_with_a_mover,
+        |table| passes(table, &[charge(mover(), &limit(2))]),
+        |table| passes(table, &[charge(key(Home::Low, 11), &limit(1))]),
+        |table, passed| {
+            assert_eq!(passed, [true, true]);
+            assert_eq!(table.usage().bucket_evictions, 0, "it moved");
+            assert_eq!(table.live_buckets(NOW), 9);
+            assert!(!passes(table, &[charge(mover(), &limit(2))]));
+            assert!(!passes(table, &[charge(key(Home::Low, 11), &limit(1))]));
+        },
+    );
+}
+
+#[test]
+fn a_batch_whose_newcomer_moves_another_bucket_of_the_batch_passes_whole_or_not_at_all() {
+    explore(
+        full_lines_with_a_mover,
+        |table| {
+            let (two, one) = (limit(2), limit(1));
+            passes(table, &[charge(mover(), &two), charge(key(Home::High, 11), &one)])
+        },
+        |table| passes(table, &[charge(mover(), &limit(2))]),
+        |table, [batch, single]| {
+            assert_ne!(batch, single, "one unit was left");
+            assert_eq!(table.usage().bucket_evictions, 0);
+            assert_eq!(table.live_buckets(NOW), if batch { 9 } else { 8 });
+            assert!(!passes(table, &[charge(mover(), &limit(2))]));
         },
     );
 }

@@ -22,9 +22,9 @@ use crate::{Decision, Key};
 /// Lines among which a key's two are. A power of two.
 #[cfg(not(loom))]
 const PAGE: usize = 64;
-/// Under loom two, so that a test can fill both.
+/// Under loom four, so that a test can fill the two of a key, and move one of their buckets to a third.
 #[cfg(loom)]
-const PAGE: usize = 2;
+const PAGE: usize = 4;
 
 /// What the smallest table takes: one page.
 const LINE_BYTES: usize = 64;
