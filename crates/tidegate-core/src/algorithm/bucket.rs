@@ -20,6 +20,9 @@ pub(crate) struct Bucket {
     span_ns: u64,
 }
 
+/// By how much a tat may be later than the span says: one nanosecond to settle, one for a longer cell.
+const ROUNDING_NS: u64 = 2;
+
 /// A decision, and the tat to store if it differs from the one found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
@@ -35,8 +38,7 @@ impl Bucket {
         let cells = Cells::new(rate)?;
         let span = cells.longest(burst);
         let max_delay_ns = nanos(max_delay);
-        // Two nanoseconds of room: one to settle, one for a longer cell.
-        if span + u128::from(max_delay_ns) + 2 > u128::from(MAX_SPAN_NS) {
+        if span + u128::from(max_delay_ns) + u128::from(ROUNDING_NS) > u128::from(MAX_SPAN_NS) {
             return Err(LimitError::SpanTooLong);
         }
         let span_ns = u64::try_from(span).map_err(|_| LimitError::SpanTooLong)?;
@@ -125,7 +127,7 @@ impl Bucket {
     fn farthest(&self, now: u64) -> u64 {
         now.saturating_add(self.span_ns)
             .saturating_add(self.max_delay_ns)
-            .saturating_add(MAX_SKEW_NS)
+            .saturating_add(MAX_SKEW_NS + ROUNDING_NS)
     }
 
     #[cold]

@@ -164,6 +164,15 @@ fn a_late_reader_of_the_clock_finds_no_more_than_is_there() {
 }
 
 #[test]
+fn a_reader_late_by_all_of_the_skew_finds_no_more_than_is_there_where_cells_are_uneven() {
+    // Seven cells of 142,857,142 or one more: this moment is in the one more, and counts as the next.
+    let now = NOW + 142_857_142;
+    let mut counter = Counter::new(Limit::token_bucket(rate(7, Duration::from_secs(1)), 7).unwrap());
+    assert!(counter.admits(7, now));
+    assert!(!counter.admits(1, now - 5 * SECOND), "{counter:?}");
+}
+
+#[test]
 fn state_is_kept_until_the_latest_reader_of_the_clock_no_longer_needs_it() {
     for limit in one_of_each(10, Duration::from_secs(1)) {
         let mut counter = Counter::new(limit);
