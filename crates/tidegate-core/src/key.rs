@@ -82,3 +82,49 @@ impl fmt::Debug for KeyBuilder {
         f.write_str("KeyBuilder(secret)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(secret: u8, parts: &[&str]) -> Key {
+        let mut builder = KeyHasher::new([secret; 16]).start();
+        parts.iter().for_each(|part| builder.part(part.as_bytes()));
+        builder.finish()
+    }
+
+    #[test]
+    fn parts_that_join_alike_are_different_keys() {
+        let keys: [&[&str]; 8] = [
+            &[],
+            &[""],
+            &["", ""],
+            &["abc"],
+            &["abc", ""],
+            &["", "abc"],
+            &["ab", "c"],
+            &["a", "bc"],
+        ];
+        for (number, one) in keys.iter().enumerate() {
+            for other in &keys[number + 1..] {
+                assert_ne!(key(7, one), key(7, other), "{one:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_that_holds_the_length_and_text_of_another_is_not_two_parts() {
+        assert_ne!(key(7, &["a\u{1}\0\0\0\0\0\0\0b"]), key(7, &["a", "b"]));
+    }
+
+    #[test]
+    fn another_secret_makes_other_keys_and_neither_is_shown() {
+        assert_eq!(key(7, &["a"]), KeyHasher::new([7; 16]).key(b"a"));
+        assert_ne!(key(7, &["a"]), key(8, &["a"]));
+        let hasher = KeyHasher::new([7; 16]);
+        assert_eq!(
+            std::format!("{hasher:?} {:?}", hasher.start()),
+            "KeyHasher(secret) KeyBuilder(secret)"
+        );
+    }
+}
