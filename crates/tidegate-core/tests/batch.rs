@@ -7,7 +7,7 @@ mod common;
 use std::time::Duration;
 
 use common::{NOW, charge, costing, left, limits, shadow, table};
-use tidegate_core::{HoldId, Outcome};
+use tidegate_core::{HoldId, MAX_CHARGES, Outcome};
 
 #[test]
 fn one_refusal_spends_nothing_anywhere_and_the_others_tell_what_is_left_unspent() {
@@ -87,6 +87,31 @@ fn a_charge_that_can_never_pass_is_told_so_in_a_batch_too() {
         let decisions = table().charge(&[charge(1, limit), costing(4, charge(2, limit))], NOW);
         assert!(!decisions.charged);
         assert_eq!(decisions.each[1].outcome, Outcome::Never);
+    }
+}
+
+#[test]
+fn as_many_charges_as_a_request_may_carry_pass_whole_or_not_at_all() {
+    let (table, limits) = (table(), limits(3));
+    let keys = 0..u64::try_from(MAX_CHARGES).unwrap();
+    let limit_of = |key: u64| &limits[usize::try_from(key).unwrap() % limits.len()];
+    let all: Vec<_> = keys.clone().map(|key| charge(key, limit_of(key))).collect();
+    assert!(table.charge(&all, NOW).charged);
+    let last = keys.end - 1;
+    assert!(
+        table
+            .charge(&[costing(2, charge(last, limit_of(last)))], NOW)
+            .charged
+    );
+
+    let refused = table.charge(&all, NOW);
+
+    assert!(!refused.charged);
+    let passing = refused.each.iter().filter(|decision| decision.outcome.passes());
+    assert_eq!(passing.count(), MAX_CHARGES - 1);
+    for key in keys {
+        let expected = if key == last { 0 } else { 2 };
+        assert_eq!(left(&table, key, limit_of(key)), expected, "key {key}");
     }
 }
 

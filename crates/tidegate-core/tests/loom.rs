@@ -88,6 +88,12 @@ fn passes(table: &Table, charges: &[Charge<'_>]) -> bool {
     table.charge(charges, NOW).charged
 }
 
+/// Takes the one token of both keys, in this order.
+fn both_pass(table: &Table, first: Key, second: Key) -> bool {
+    let one = limit(1);
+    passes(table, &[charge(first, &one), charge(second, &one)])
+}
+
 /// Runs `first` and `second` on one table in every order.
 fn explore(
     table: impl Fn() -> Table + Send + Sync + 'static,
@@ -152,20 +158,8 @@ fn two_keys_that_fight_for_a_full_set_are_both_remembered() {
 fn two_batches_that_share_two_keys_in_opposite_order_pass_once_and_whole() {
     explore(
         table,
-        |table| {
-            let one = limit(1);
-            passes(
-                table,
-                &[charge(key(Home::Low, 1), &one), charge(key(Home::High, 2), &one)],
-            )
-        },
-        |table| {
-            let one = limit(1);
-            passes(
-                table,
-                &[charge(key(Home::High, 2), &one), charge(key(Home::Low, 1), &one)],
-            )
-        },
+        |table| both_pass(table, key(Home::Low, 1), key(Home::High, 2)),
+        |table| both_pass(table, key(Home::High, 2), key(Home::Low, 1)),
         |table, passed| {
             assert_ne!(passed[0], passed[1]);
             assert_eq!(table.live_buckets(NOW), 2);
@@ -177,13 +171,7 @@ fn two_batches_that_share_two_keys_in_opposite_order_pass_once_and_whole() {
 fn a_batch_and_a_single_charge_on_its_second_key_never_half_spend() {
     explore(
         table,
-        |table| {
-            let one = limit(1);
-            passes(
-                table,
-                &[charge(key(Home::High, 1), &one), charge(key(Home::Low, 2), &one)],
-            )
-        },
+        |table| both_pass(table, key(Home::High, 1), key(Home::Low, 2)),
         |table| passes(table, &[charge(key(Home::Low, 2), &limit(1))]),
         |table, [batch, single]| {
             assert_ne!(batch, single);
@@ -281,6 +269,32 @@ fn a_batch_whose_newcomer_moves_another_bucket_of_the_batch_passes_whole_or_not_
             assert_eq!(table.usage().bucket_evictions, 0);
             assert_eq!(table.live_buckets(NOW), if batch { 9 } else { 8 });
             assert!(!passes(table, &[charge(mover(), &limit(2))]));
+        },
+    );
+}
+
+#[test]
+fn a_key_that_comes_home_while_its_lines_are_locked_in_order_is_found_there() {
+    explore(
+        table,
+        |table| both_pass(table, key(Home::Low, 2), key(Home::High, 1)),
+        |table| passes(table, &[charge(key(Home::High, 1), &limit(1))]),
+        |table, [batch, single]| {
+            assert_ne!(batch, single);
+            assert_eq!(table.live_buckets(NOW), if batch { 2 } else { 1 });
+        },
+    );
+}
+
+#[test]
+fn a_batch_that_needs_a_lower_line_does_not_wait_for_it_while_it_holds_a_higher_one() {
+    explore(
+        table,
+        |table| both_pass(table, key(Home::High, 1), key(Home::High, 2)),
+        |table| passes(table, &[charge(key(Home::Low, 3), &limit(1))]),
+        |table, passed| {
+            assert_eq!(passed, [true, true]);
+            assert_eq!(table.live_buckets(NOW), 3);
         },
     );
 }
