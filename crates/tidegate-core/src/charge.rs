@@ -53,7 +53,8 @@ pub struct HoldId(pub u64);
 pub struct Charge<'a> {
     /// The counter.
     pub key: Key,
-    /// What is allowed. State never holds the limit, so a changed one counts from the next request.
+    /// What is allowed. State never holds the limit, so a changed one counts from the next request. Two limits that take turns
+    /// on one key do not both hold: each may forget what only the other still counts. Give them keys of their own.
     pub limit: &'a Limit,
     /// What the request spends.
     pub cost: Cost,

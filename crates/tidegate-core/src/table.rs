@@ -18,7 +18,7 @@ pub struct TableSize {
     /// whole pages of 4 KiB; at least one.
     pub bucket_bytes: usize,
     /// Bytes for all other algorithms: half for windows, about 110 for each; half for logs and slots, 16 and 24 more for each
-    /// spending or slot. At least [`TableSize::MIN_LEDGER_BYTES`].
+    /// spending or slot, doubled as they grow. At least [`TableSize::MIN_LEDGER_BYTES`].
     pub ledger_bytes: usize,
 }
 

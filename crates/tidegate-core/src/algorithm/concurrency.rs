@@ -11,7 +11,7 @@ use crate::HoldId;
 use crate::limit::{LimitError, MAX_SPAN_NS};
 use crate::time::nanos;
 
-/// The most slots of a concurrency limit: at 24 bytes each, 240 kB for one key.
+/// The most slots of a concurrency limit: 24 bytes each, in memory that grows by doubling, are up to 393 kB for one key.
 pub const MAX_SLOTS: u64 = 10_000;
 
 /// The slots in use.

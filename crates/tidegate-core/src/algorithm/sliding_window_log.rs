@@ -6,7 +6,8 @@ use super::recent::Recent;
 use super::tally::Usage;
 use crate::limit::{LimitError, Rate};
 
-/// The largest quota of a sliding window log: at 16 bytes each that is 160 kB for one key. Larger ones are a sliding window.
+/// The largest quota of a sliding window log: 16 bytes each, in memory that grows by doubling, are up to 262 kB for one key.
+/// Larger ones are a sliding window.
 pub const MAX_LOG_QUOTA: u64 = 10_000;
 
 /// What was spent in the last window.

@@ -4,10 +4,10 @@
 //! address translation. The way between the two is taken from the tag, so it can be walked from either end without the
 //! key, and an entry can move to its other line. A key is in at most one slot of its two lines.
 //!
-//! A new key takes, in this order: a free slot at home; one in its other line; the slot of an entry that moves to a free slot of its
-//! own other line; and when all ten lines that this looks at are full of buckets that are not, the place of the entry with the
-//! lowest pressure, and among those of the one nearest to fresh. That eviction is counted. So no bucket is forgotten while a slot that is
-//! as good as unused exists in the two lines of the newcomer.
+//! A new key takes, in this order: a free slot at home; one in its other line; the slot of an entry that moves to a free slot of
+//! its own other line; and when none of the ten lines that this looks at has room (one that another thread holds has none), the
+//! place of the entry with the lowest pressure, and among those of the one nearest to fresh. That eviction is counted. So no
+//! bucket is forgotten while a slot that is as good as unused exists in the two lines of the newcomer.
 //!
 //! Filled at random to two thirds (24 bytes per key, the working load), about 0.005 % of the keys put one out that was not fresh;
 //! with two neighbouring lines and no moves it would be 3.3 %.
