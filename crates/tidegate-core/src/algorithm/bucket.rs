@@ -87,18 +87,19 @@ impl Bucket {
         if tat > self.farthest(now) || cost.wrapping_sub(1) >= self.burst || self.max_delay_ns > 0 {
             return None;
         }
-        let full_at = tat.max(now);
-        // `cost` is at most `burst`, and `burst` intervals are the span: neither product nor sum can overflow.
-        let next = full_at + cost * interval;
-        let over = (next - now).saturating_sub(self.span_ns);
+        let spent = tat.saturating_sub(now);
+        // `cost` is at most `burst`, and `burst` intervals are the span, so the product fits. The sum may not where the span is
+        // centuries.
+        let after = spent.checked_add(cost * interval)?;
+        let over = after.saturating_sub(self.span_ns);
         if over > 0 {
-            let left = self.span_ns.saturating_sub(full_at - now);
+            let left = self.span_ns.saturating_sub(spent);
             let retry_after = Duration::from_nanos(over);
             return Some(Step {
                 decision: Decision {
                     outcome: Outcome::Deny { retry_after },
                     remaining: left / interval,
-                    reset_after: Duration::from_nanos(full_at - now),
+                    reset_after: Duration::from_nanos(spent),
                 },
                 next_tat: None,
             });
@@ -106,10 +107,10 @@ impl Bucket {
         Some(Step {
             decision: Decision {
                 outcome: Outcome::ALLOW,
-                remaining: (self.span_ns - (next - now)) / interval,
-                reset_after: Duration::from_nanos(next - now),
+                remaining: (self.span_ns - after) / interval,
+                reset_after: Duration::from_nanos(after),
             },
-            next_tat: Some(next),
+            next_tat: Some(now + after),
         })
     }
 

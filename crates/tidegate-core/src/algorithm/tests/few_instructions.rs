@@ -33,3 +33,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_quick_way_decides_as_the_long_one_where_an_empty_bucket_takes_292_years() {
+    let rate = Rate::new(1, Duration::from_nanos(i64::MAX as u64 - 2)).unwrap();
+    let bucket = Bucket::new(rate, 1, Duration::ZERO).unwrap();
+    for now in [0, 1_800_000_000_000_000_000, i64::MAX as u64] {
+        let empty = bucket.decide(0, 1, now).next_tat.unwrap();
+        for reader in [now.saturating_sub(5_000_000_000), now] {
+            let quick = bucket.decide_if_simple(empty, 1, reader);
+            assert!(quick.is_none_or(|quick| quick == bucket.decide(empty, 1, reader)));
+        }
+    }
+}
