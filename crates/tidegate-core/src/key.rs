@@ -67,7 +67,8 @@ pub struct KeyBuilder(SipHasher13);
 impl KeyBuilder {
     /// Adds a part. Its length goes first, so that `("ab", "c")` and `("a", "bc")` are different keys.
     pub fn part(&mut self, bytes: &[u8]) {
-        self.0.write_u64(bytes.len() as u64);
+        // In one byte order on every machine: those that share a store name the same counters.
+        self.0.write_u64((bytes.len() as u64).to_le());
         self.0.write(bytes);
     }
 

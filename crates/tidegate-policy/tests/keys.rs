@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use common::{Asked, keys, set};
 use proptest::prelude::*;
+use tidegate_core::{Table, TableSize, Timestamp};
 use tidegate_policy::{Identity, PolicySet, Refusal};
 
 fn known(subject: &str, tier: Option<&str>) -> Identity {
@@ -152,15 +153,14 @@ fn nobody_in_particular_is_counted_by_address_and_is_no_subject() {
 }
 
 #[test]
-fn an_identity_keeps_its_counter_when_its_tier_changes() {
+fn a_tier_is_the_one_that_the_policy_names_or_none() {
     let set = counting_by("[identity]", "tiers: { pro: { quota: 99, window: 1s } }");
-    let as_tier = |tier| Asked {
-        identity: known("ann", tier),
-        ..Asked::default()
-    };
-    assert_eq!(keys(&set, &as_tier(None)), keys(&set, &as_tier(Some("pro"))));
     let tiers = |tier| {
-        as_tier(tier).plan(&set, |plan| {
+        let asked = Asked {
+            identity: known("ann", tier),
+            ..Asked::default()
+        };
+        asked.plan(&set, |plan| {
             (
                 plan.sources[0].tier.map(str::to_owned),
                 plan.charges[0].limit.quota(),
@@ -169,6 +169,33 @@ fn an_identity_keeps_its_counter_when_its_tier_changes() {
     };
     assert_eq!(tiers(Some("pro")), (Some("pro".to_owned()), 99));
     assert_eq!(tiers(Some("unheard-of")), (None, 9));
+}
+
+#[test]
+fn two_tiers_of_one_subject_never_take_turns_on_one_counter() {
+    let text = |quota: u64, window: &str, burst: u64| {
+        format!("{{ quota: {quota}, window: {window}, burst: {burst} }}")
+    };
+    let set = set(&format!(
+        "policies: [{{ name: api, key: [identity], limit: {}, tiers: {{ pro: {} }} }}]",
+        text(60, "1m", 5),
+        text(1000, "1h", 1000),
+    ));
+    let table = Table::new(TableSize {
+        bucket_bytes: 1 << 16,
+        ledger_bytes: 0,
+    });
+    let mut admitted = 0;
+    for millisecond in 0..10_000 {
+        let now = Timestamp::from_nanos(1_800_000_000_000_000_000 + millisecond * 1_000_000);
+        let asked = Asked {
+            identity: known("ann", (millisecond % 2 == 0).then_some("pro")),
+            ..Asked::default()
+        };
+        admitted += asked.plan(&set, |plan| u64::from(table.charge(&plan.charges, now).charged));
+    }
+    // Each limit's burst and what comes back in 10 s: 5 + 10, and 1,000 + 2.
+    assert!(admitted <= 15 + 1002, "{admitted} were admitted");
 }
 
 #[test]

@@ -81,11 +81,6 @@ mod kind {
 }
 
 impl Recipe {
-    /// Whether clients of different tiers can never meet under one key.
-    pub(crate) fn tells_tiers_apart(&self) -> bool {
-        self.parts.iter().any(|part| part.from == From::Identity)
-    }
-
     /// The values of `request`, or the first part it lacks.
     pub(crate) fn values<'v>(
         &self,
@@ -110,17 +105,16 @@ impl Recipe {
 
     /// The beginning of the keys of one limit: all that is known before any request comes.
     ///
-    /// The tier is part of it unless the key holds the identity. So clients who share an address under different tiers
-    /// have counters of their own, while one identity keeps its counter when its tier changes. The algorithm is part of it
-    /// because each keeps state of its own kind; the numbers are not: a changed quota goes on with the old counter.
+    /// The tier is part of it: limits that take turns on one counter each forgive what only the other still counts, so a subject
+    /// with keys of two tiers would get far more than both. The algorithm is part of it because each keeps state of its own kind;
+    /// the numbers are not: a changed quota goes on with the old counter.
     pub(crate) fn beginning(&self, hasher: &KeyHasher, of: Counter<'_>) -> KeyBuilder {
         let mut key = hasher.start();
         key.part(of.policy.as_bytes());
         key.part(&of.limit_index.to_le_bytes());
         key.part(of.algorithm.as_bytes());
-        let tier = of.tier.filter(|_| !self.tells_tiers_apart());
-        key.part(&[u8::from(tier.is_some())]);
-        key.part(tier.unwrap_or_default().as_bytes());
+        key.part(&[u8::from(of.tier.is_some())]);
+        key.part(of.tier.unwrap_or_default().as_bytes());
         // As wide on every machine: a 32-bit Worker names the same counters.
         key.part(&(self.parts.len() as u64).to_le_bytes());
         for part in &self.parts {
