@@ -13,6 +13,7 @@ mod refusal;
 #[cfg(test)]
 mod tests;
 mod told;
+mod usual;
 mod x_rate_limit;
 
 use bytes::Bytes;
@@ -78,7 +79,7 @@ impl Answers {
 #[derive(Default)]
 struct LimitFields<'a> {
     x_rate_limit: Option<x_rate_limit::Values<'a>>,
-    rate_limit: rate_limit::Values,
+    rate_limit: rate_limit::Values<'a>,
 }
 
 impl<'a> LimitFields<'a> {
@@ -96,20 +97,29 @@ impl<'a> LimitFields<'a> {
     }
 
     /// Sets the fields of a response of ours.
-    fn set(self, pad: &Bytes, fields: &mut HeaderMap) {
-        if let Some(values) = self.x_rate_limit {
+    fn set(&self, pad: &Bytes, fields: &mut HeaderMap) {
+        if let Some(values) = &self.x_rate_limit {
             values.set(pad, fields);
         }
         self.rate_limit.set(pad, fields);
     }
 
     /// Adds the fields to a response of the origin, which may limit too.
-    fn merge(self, form: RateLimitForm, pad: &Bytes, fields: &mut HeaderMap) {
-        if let Some(values) = self.x_rate_limit {
+    fn merge(&self, form: RateLimitForm, pad: &Bytes, fields: &mut HeaderMap) {
+        // One look at the names is cheaper than looking each of ours up, and most origins have none of them.
+        if !fields.keys().any(is_about_limits) {
+            return self.set(pad, fields);
+        }
+        if let Some(values) = &self.x_rate_limit {
             values.merge(pad, fields);
         }
         self.rate_limit.merge(form, pad, fields);
     }
+}
+
+fn is_about_limits(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name.starts_with("ratelimit") || name.starts_with("x-ratelimit")
 }
 
 /// Says that the store could not decide.

@@ -10,26 +10,26 @@ use super::pad::{Pad, Span};
 use super::{RateLimitForm, number};
 use crate::{Course, Reading, Verdict};
 
-const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+pub(super) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+pub(super) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// The values of the two fields; those that change are on the pad.
 #[derive(Default)]
-pub(super) struct Values {
+pub(super) struct Values<'a> {
     limit: Option<Span>,
-    policy: Option<Policy>,
+    policy: Option<Policy<'a>>,
 }
 
-enum Policy {
+enum Policy<'a> {
     /// The ready-made text of the only limit.
-    Made(HeaderValue),
+    Made(&'a HeaderValue),
     Noted(Span),
 }
 
-impl Values {
+impl<'a> Values<'a> {
     /// Writes the two fields. A refusal tells the violated limits, other responses all enforced ones; the policies are
     /// always all.
-    pub(super) fn write(form: RateLimitForm, pad: &mut Pad, verdict: &Verdict<'_>) -> Self {
+    pub(super) fn write(form: RateLimitForm, pad: &mut Pad, verdict: &'a Verdict<'_>) -> Self {
         match form {
             RateLimitForm::Draft11 => Self {
                 limit: Some(pad.note(|out| push_limits(out, verdict))),
@@ -48,17 +48,23 @@ impl Values {
     }
 
     /// Sets the fields where there are none.
-    pub(super) fn set(self, pad: &Bytes, fields: &mut HeaderMap) {
+    pub(super) fn set(&self, pad: &Bytes, fields: &mut HeaderMap) {
         if let Some(limit) = self.limit {
             fields.insert(RATE_LIMIT, limit.value(pad));
         }
-        if let Some(policy) = self.policy {
+        if let Some(policy) = &self.policy {
             fields.insert(RATE_LIMIT_POLICY, policy.value(pad));
         }
     }
 
+    /// The values of both fields, if both are told.
+    pub(super) fn values(&self, pad: &Bytes) -> Option<[HeaderValue; 2]> {
+        let (limit, policy) = (self.limit?, self.policy.as_ref()?);
+        Some([limit.value(pad), policy.value(pad)])
+    }
+
     /// Adds to the origin's lists of the same form, replaces everything else.
-    pub(super) fn merge(self, form: RateLimitForm, pad: &Bytes, fields: &mut HeaderMap) {
+    pub(super) fn merge(&self, form: RateLimitForm, pad: &Bytes, fields: &mut HeaderMap) {
         let is_list = |name: &HeaderName| {
             fields
                 .get(name)
@@ -70,16 +76,16 @@ impl Values {
         if let Some(limit) = self.limit {
             fields.append(RATE_LIMIT, limit.value(pad));
         }
-        if let Some(policy) = self.policy {
+        if let Some(policy) = &self.policy {
             fields.append(RATE_LIMIT_POLICY, policy.value(pad));
         }
     }
 }
 
-impl Policy {
-    fn value(self, pad: &Bytes) -> HeaderValue {
+impl Policy<'_> {
+    fn value(&self, pad: &Bytes) -> HeaderValue {
         match self {
-            Self::Made(value) => value,
+            Self::Made(value) => (*value).clone(),
             Self::Noted(span) => span.value(pad),
         }
     }
@@ -90,11 +96,11 @@ fn policy<'a, 'set: 'a>(
     pad: &mut Pad,
     verdict: &'a Verdict<'set>,
     text: impl Fn(&'a Reading<'set>) -> Option<&'a HeaderValue>,
-) -> Option<Policy> {
+) -> Option<Policy<'a>> {
     let mut texts = verdict.readings.iter().filter_map(text);
     let first = texts.next()?;
     let Some(second) = texts.next() else {
-        return Some(Policy::Made(first.clone()));
+        return Some(Policy::Made(first));
     };
     Some(Policy::Noted(pad.note(|out| {
         out.extend_from_slice(first.as_bytes());

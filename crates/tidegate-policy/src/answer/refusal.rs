@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use tidegate_core::Timestamp;
 
 use super::pad::Pad;
+use super::usual::Usual;
 use super::{Answers, LimitFields, accept, body, mark_failure, number};
 use crate::{Course, KeyPlace, KeyRefusal, Reason, Request, Verdict};
 
@@ -35,7 +36,6 @@ impl Answers {
         let Course::Reject(reason) = &verdict.course else {
             return None;
         };
-        let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
         let mut pad = Pad::with_capacity(USUAL_BYTES);
         let wait = match reason {
             Reason::Limited { retry_after } => Some(number::wait_secs(jittered(
@@ -54,11 +54,20 @@ impl Answers {
             Reason::StoreFailed => body::store_failed(out),
         });
         let bytes = pad.finish();
-        limit_fields.set(&bytes, &mut fields);
-        if let Some(wait_text) = wait_text {
-            fields.insert(header::RETRY_AFTER, wait_text.value(&bytes));
-        }
-        mark_failure(verdict.failure, &mut fields);
+        let wait_value = wait_text.map(|text| text.value(&bytes));
+        let fields = match usual(&limit_fields, &bytes, wait_value.as_ref(), request) {
+            Some(usual) => usual.fields(),
+            None => {
+                let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
+                limit_fields.set(&bytes, &mut fields);
+                if let Some(wait_value) = wait_value {
+                    fields.insert(header::RETRY_AFTER, wait_value);
+                }
+                mark_failure(verdict.failure, &mut fields);
+                about_body(request, &mut fields);
+                fields
+            }
+        };
         let status = match reason {
             Reason::Limited { .. } | Reason::Never => StatusCode::TOO_MANY_REQUESTS,
             Reason::Unplanned(_) => StatusCode::BAD_REQUEST,
@@ -77,6 +86,7 @@ impl Answers {
         fields.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         let mut text = Vec::with_capacity(USUAL_BYTES);
         body::refused_key(&mut text, refusal);
+        about_body(request, &mut fields);
         respond(request, StatusCode::UNAUTHORIZED, fields, text.into())
     }
 }
@@ -93,11 +103,33 @@ fn jittered(wait: Duration, percent: u8, now: Timestamp) -> Duration {
     wait.saturating_add(Duration::from_nanos(u64::try_from(extra_ns).unwrap_or(u64::MAX)))
 }
 
-/// A response that no cache keeps, without its body if only the head was asked for.
-fn respond(request: &Request<'_>, status: StatusCode, mut fields: HeaderMap, body: Bytes) -> Response<Bytes> {
-    // RFC 6585, 4: caches must not store a 429. The others are true for one moment only, too.
-    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+/// RFC 6585, 4: caches must not store a 429. The others are true for one moment only, too.
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// The fields of a refusal that tells all there is to tell.
+fn usual(
+    limit_fields: &LimitFields<'_>,
+    pad: &Bytes,
+    wait: Option<&HeaderValue>,
+    request: &Request<'_>,
+) -> Option<Usual> {
+    Some(Usual {
+        retry_after: wait?.clone(),
+        x_rate_limit: limit_fields.x_rate_limit.as_ref()?.values(pad),
+        rate_limit: limit_fields.rate_limit.values(pad)?,
+        cache_control: NO_STORE,
+        content_type: accept::media_type(request.headers),
+    })
+}
+
+/// No cache keeps it, and of which type the body is.
+fn about_body(request: &Request<'_>, fields: &mut HeaderMap) {
+    fields.insert(header::CACHE_CONTROL, NO_STORE);
     fields.insert(header::CONTENT_TYPE, accept::media_type(request.headers));
+}
+
+/// The response, without its body if only the head was asked for.
+fn respond(request: &Request<'_>, status: StatusCode, fields: HeaderMap, body: Bytes) -> Response<Bytes> {
     let body = if request.method == Method::HEAD {
         Bytes::new()
     } else {

@@ -8,9 +8,9 @@ use super::number;
 use super::pad::{Pad, Span};
 use crate::Reading;
 
-const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+pub(super) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+pub(super) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+pub(super) const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The values of the three fields; those that change are on the pad.
 pub(super) struct Values<'a> {
@@ -34,9 +34,19 @@ impl<'a> Values<'a> {
 
     /// Sets the fields, whatever there was.
     pub(super) fn set(&self, pad: &Bytes, fields: &mut HeaderMap) {
-        fields.insert(LIMIT, self.limit.clone());
-        fields.insert(REMAINING, self.remaining.value(pad));
-        fields.insert(RESET, self.reset.value(pad));
+        let [limit, remaining, reset] = self.values(pad);
+        fields.insert(LIMIT, limit);
+        fields.insert(REMAINING, remaining);
+        fields.insert(RESET, reset);
+    }
+
+    /// The values of limit, remaining and reset.
+    pub(super) fn values(&self, pad: &Bytes) -> [HeaderValue; 3] {
+        [
+            self.limit.clone(),
+            self.remaining.value(pad),
+            self.reset.value(pad),
+        ]
     }
 
     /// Sets the fields, unless those of the origin leave less.
