@@ -12,6 +12,7 @@ mod fault;
 mod fields;
 mod forward;
 mod framing;
+mod news;
 mod pool;
 mod settings;
 mod socket;

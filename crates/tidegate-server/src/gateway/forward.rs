@@ -3,13 +3,14 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
 use tokio::net::TcpStream;
+use tokio::task::coop::unconstrained;
 
 use super::body::{Progress, RequestBody, UploadState, UpstreamBody};
 use super::deadline::Deadline;
@@ -110,10 +111,12 @@ fn exchange<'a>(
     wait.start();
     let sent = link.sender.try_send_request(request);
     async move {
-        let mut sent = pin!(sent);
+        // Only the connection brings its outcome, and that is driven right here: with a waker, the task would wake itself and be
+        // polled once more for nothing. Without one, it must not be put off by tokio's budget either.
+        let mut sent = pin!(unconstrained(sent));
         let response = poll_fn(|cx| {
             let ended = link.poll(cx).is_ready();
-            if let Poll::Ready(outcome) = sent.as_mut().poll(cx) {
+            if let Poll::Ready(outcome) = sent.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
                 return Poll::Ready(outcome.map_err(|mut error| match error.take_message() {
                     Some(request) => Lost::Unsent(Box::new(request)),
                     None => lost(error.error(), wait),

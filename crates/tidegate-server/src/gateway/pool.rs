@@ -18,6 +18,7 @@ use tokio::net::TcpStream;
 use super::body::RequestBody;
 use super::deadline::Deadlines;
 use super::fault::Fault;
+use super::news::News;
 use super::settings::Settings;
 use super::socket::Socket;
 
@@ -72,7 +73,7 @@ impl Pool {
     pub(crate) fn rested(&self) -> Option<Rested> {
         loop {
             let Resting { mut link, since } = self.resting.borrow_mut().pop()?;
-            if link.is_alive() {
+            if link.is_still_alive() {
                 let rested = self.deadlines.now().saturating_sub(since);
                 return Some(Rested {
                     link,
@@ -98,10 +99,13 @@ impl Pool {
             .handshake(Socket::new(stream))
             .await
             .map_err(|_| Fault::Unreachable)?;
+        let news = Arc::<News>::default();
         Ok(Box::new(Link {
             sender,
             driver,
             ended: false,
+            waker: Waker::from(news.clone()),
+            news,
             _place: place,
         }))
     }
@@ -166,14 +170,29 @@ pub(crate) struct Link {
     pub(super) sender: SendRequest<RequestBody>,
     driver: Connection<Socket, RequestBody>,
     ended: bool,
+    news: Arc<News>,
+    /// Wakes `news`.
+    waker: Waker,
     _place: Place,
 }
 
 impl Link {
-    /// Moves bytes. Ready when the connection carries no more HTTP.
+    /// Moves bytes. Ready when the connection carries no more HTTP; else the task is woken once, unless [`Link::silence`] comes
+    /// first.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.news.listen(cx.waker());
+        self.drive()
+    }
+
+    /// The task wakes by itself or polls again before it waits: nothing that happens until then needs to wake it.
+    pub(crate) fn silence(&self) {
+        self.news.silence();
+    }
+
+    fn drive(&mut self) -> Poll<()> {
         if !self.ended {
-            self.ended = self.driver.poll_without_shutdown(cx).is_ready();
+            let mut cx = Context::from_waker(&self.waker);
+            self.ended = self.driver.poll_without_shutdown(&mut cx).is_ready();
         }
         if self.ended {
             Poll::Ready(())
@@ -184,9 +203,15 @@ impl Link {
 
     /// Whether it can carry a request, as far as is known without asking the kernel.
     fn is_alive(&mut self) -> bool {
-        // Whoever takes it next polls it with a waker of theirs.
-        let mut cx = Context::from_waker(Waker::noop());
-        self.poll(&mut cx).is_pending() && self.sender.is_ready()
+        self.news.silence();
+        self.news.forget();
+        self.drive().is_pending() && self.sender.is_ready()
+    }
+
+    /// The same of a connection that was alive when its rest began. A look costs a round through all of hyper, so there is none
+    /// if nothing has happened.
+    fn is_still_alive(&mut self) -> bool {
+        !self.news.have_arrived() || self.is_alive()
     }
 
     /// The socket, after a switch of protocols, and the first bytes of the new one.

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -28,7 +28,12 @@ pub(crate) struct UpstreamBody {
 
 impl UpstreamBody {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
+        // Frames come only from the connection, and that is driven right here: neither needs to wake the task for the other.
+        let mut quiet = Context::from_waker(Waker::noop());
+        if let Some(link) = &self.link {
+            link.silence();
+        }
+        if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(&mut quiet) {
             return self.came(frame);
         }
         // The first look told the connection that its bytes are wanted; now it may read them.
@@ -36,7 +41,7 @@ impl UpstreamBody {
             if link.poll(cx).is_ready() {
                 self.link = None;
             }
-            if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
+            if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(&mut quiet) {
                 return self.came(frame);
             }
         }
