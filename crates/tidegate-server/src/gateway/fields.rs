@@ -71,16 +71,13 @@ fn strip_listed(headers: &mut HeaderMap) {
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {
-    *name == CONNECTION
-        || *name == TRANSFER_ENCODING
-        || *name == UPGRADE
-        || *name == TE
-        || *name == PROXY_AUTHENTICATE
-        || *name == PROXY_AUTHORIZATION
-        || matches!(
+    match *name {
+        CONNECTION | TRANSFER_ENCODING | UPGRADE | TE | PROXY_AUTHENTICATE | PROXY_AUTHORIZATION => true,
+        _ => matches!(
             name.as_str(),
             "keep-alive" | "proxy-connection" | "http2-settings"
-        )
+        ),
+    }
 }
 
 /// The members of a comma-separated list; a value that is not visible ASCII has none.
