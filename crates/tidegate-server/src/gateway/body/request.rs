@@ -16,8 +16,8 @@ use super::BodyError;
 use crate::gateway::deadline::Deadline;
 use crate::gateway::settings::Timeouts;
 
-/// A client's body on its way to the upstream.
-pub(crate) struct RequestBody(Option<Upload>);
+/// A client's body on its way to the upstream. Boxed, because most requests have none and hyper moves requests a dozen times.
+pub(crate) struct RequestBody(Option<Box<Upload>>);
 
 struct Upload {
     incoming: Incoming,
@@ -89,7 +89,7 @@ impl RequestBody {
             gate: None,
             left: most,
         };
-        (Self(Some(upload)), progress)
+        (Self(Some(Box::new(upload))), progress)
     }
 
     /// Holds the body back until `gate` opens.
