@@ -17,6 +17,11 @@ pub(crate) fn all(steps: &mut Steps) {
     steps.run("docs", || {
         run(cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"))
     });
+    steps.run("benches build", || {
+        run(&mut cargo(
+            "clippy --manifest-path bench/Cargo.toml --all-targets --locked -- -D warnings",
+        ))
+    });
     steps.run("deny", deny::check);
     steps.run("wasm32", wasm::build);
     test::all(steps);

@@ -28,7 +28,7 @@ use crate::steps::Steps;
 enum Xtask {
     /// Install what the tests need (as root), then run every test there is.
     Test,
-    /// Everything a change must pass: format, lints, docs, crate edges, feature sets, wasm32, then `test`.
+    /// Everything a change must pass: format, lints, docs, crate edges, feature sets, the benches' build, wasm32, then `test`.
     Ci,
     /// Run only the loom models of tidegate-core: every interleaving of a few threads.
     Loom,
