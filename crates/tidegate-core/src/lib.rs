@@ -7,9 +7,36 @@
 //! | --- | --- |
 //! | to say what is allowed | [`Limit`], [`Rate`] |
 //! | to name a counter | [`Key`], [`KeyHasher`] |
-//! | to ask for a decision | [`Charge`] |
+//! | to ask for a decision | [`Charge`], [`Table::charge`], [`Table::charge_one`] |
 //! | to keep counters in memory | [`Table`], [`TableSize`] |
 //! | to read the answer | [`Decisions`], [`Decision`], [`Outcome`] |
+//!
+//! ```
+//! use core::time::Duration;
+//! use tidegate_core::{
+//!     Charge, Cost, HoldId, KeyHasher, Limit, Mode, Outcome, Rate, Table, TableSize, Timestamp,
+//! };
+//!
+//! // 60 per minute, 10 of them at once.
+//! let limit = Limit::token_bucket(Rate::new(60, Duration::from_secs(60))?, 10)?;
+//! let table = Table::new(TableSize { bucket_bytes: 24 * 100_000, ledger_bytes: TableSize::MIN_LEDGER_BYTES });
+//! let hasher = KeyHasher::new(*b"sixteen secret b"); // draw it at random at start
+//!
+//! let charge = Charge {
+//!     key: hasher.key(b"client 192.0.2.1"),
+//!     limit: &limit,
+//!     cost: Cost::ONE,
+//!     mode: Mode::Enforce,
+//!     hold: HoldId::default(),
+//! };
+//! let now = Timestamp::from_nanos(1_800_000_000_000_000_000); // your clock, read once per request
+//! for left in (0..10).rev() {
+//!     assert_eq!(table.charge_one(&charge, now).remaining, left);
+//! }
+//! let eleventh = table.charge_one(&charge, now);
+//! assert_eq!(eleventh.outcome, Outcome::Deny { retry_after: Duration::from_secs(1) });
+//! # Ok::<(), tidegate_core::LimitError>(())
+//! ```
 #![no_std]
 
 extern crate alloc;
