@@ -10,6 +10,8 @@ pub(crate) mod path;
 pub(crate) mod trie;
 pub(crate) mod views;
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode};
 
@@ -141,7 +143,11 @@ impl PolicySet {
 
     /// The policies that match, in the order of the file, each once.
     fn hits(&self, request: &Request<'_>, views: &[Segments<'_>]) -> SmallVec<[Hit; 16]> {
-        let host = host::normal(request.host);
+        let host = if self.index.names_hosts() {
+            host::normal(request.host)
+        } else {
+            Cow::Borrowed("")
+        };
         let mut hits: SmallVec<[Hit; 16]> = SmallVec::new();
         for (view, segments) in views.iter().enumerate() {
             self.index.walk(&host, segments, |entry| {

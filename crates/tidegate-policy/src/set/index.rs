@@ -63,6 +63,11 @@ impl Index {
         }
     }
 
+    /// Whether any pattern names a host: only then hosts need be compared.
+    pub(crate) fn names_hosts(&self) -> bool {
+        !self.exact.is_empty() || !self.below.is_empty()
+    }
+
     /// One host of each kind that the set names.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = String> {
         let exact = self.exact.iter().map(|(name, _)| name.clone());
