@@ -50,11 +50,11 @@ pub fn tell_origin(verdict: &Verdict<'_>, identity: &Identity, fields: &mut Head
     mark_failure(verdict.failure, fields);
 }
 
-/// Whether a request field is ours alone: its name begins with `x-tidegate-`. An underscore counts as a hyphen, because CGI
-/// and its heirs cannot tell them apart.
+/// Whether a request field is ours alone: its name begins with `x-tidegate-`. Any mark counts as a hyphen, because CGI and
+/// its heirs cannot tell them apart: all read `_` so, some `.` and the others too.
 pub fn is_reserved(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
-    let same = |(&sent, &ours): (&u8, &u8)| sent == ours || (sent == b'_' && ours == b'-');
+    let same = |(&sent, &ours): (&u8, &u8)| sent == ours || (ours == b'-' && !sent.is_ascii_alphanumeric());
     name.len() >= RESERVED.len() && name.iter().zip(RESERVED).all(same)
 }
 

@@ -8,6 +8,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use smallvec::SmallVec;
+use tidegate_policy::is_reserved;
 
 pub(crate) use forwarded::{Origin, set_forwarded};
 
@@ -41,6 +42,21 @@ pub(crate) fn strip_response(status: StatusCode, headers: &mut HeaderMap) -> Upg
 pub(crate) fn set_upgrade(headers: &mut HeaderMap, upgrade: HeaderValue) {
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, upgrade);
+}
+
+/// Takes off trailers what only a head may say, since some readers add them to the fields of the head: who asked, what was
+/// decided, and what is hop-by-hop. No peer is trusted with these.
+pub(crate) fn strip_trailers(trailers: &mut HeaderMap) {
+    let found: SmallVec<[HeaderName; 4]> = trailers
+        .keys()
+        .filter(|name| {
+            is_hop_by_hop(name) || forwarded::is_claim(name) || is_reserved(name) || *name == COOKIE
+        })
+        .cloned()
+        .collect();
+    for name in found {
+        trailers.remove(name);
+    }
 }
 
 fn strip(headers: &mut HeaderMap) {

@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 
 use super::BodyError;
 use crate::gateway::deadline::Deadline;
+use crate::gateway::fields::strip_trailers;
 use crate::gateway::settings::Timeouts;
 
 /// A client's body on its way to the upstream. Boxed, because most requests have none and hyper moves requests a dozen times.
@@ -111,7 +112,7 @@ impl Upload {
         &mut self,
         frame: Option<Result<Frame<Bytes>, hyper::Error>>,
     ) -> Option<Result<Frame<Bytes>, BodyError>> {
-        let frame = match frame {
+        let mut frame = match frame {
             Some(Ok(frame)) => frame,
             Some(Err(error)) => {
                 self.progress.upload.set(UploadState::Broken);
@@ -122,6 +123,9 @@ impl Upload {
                 return None;
             }
         };
+        if let Some(trailers) = frame.trailers_mut() {
+            strip_trailers(trailers);
+        }
         let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
         let Some(left) = self.left.checked_sub(bytes) else {
             self.progress.upload.set(UploadState::TooLong);

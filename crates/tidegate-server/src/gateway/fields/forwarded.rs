@@ -42,11 +42,11 @@ pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin) {
 }
 
 /// Takes off what names a client. From a trusted peer only the spellings that it did not write itself: CGI and its kin read
-/// `x_forwarded_for` as `X-Forwarded-For`.
+/// `x_forwarded_for`, some of them `x.forwarded.for` too, as `X-Forwarded-For`.
 fn strip_claims(headers: &mut HeaderMap, origin: &Origin) {
     let claims: SmallVec<[HeaderName; 4]> = headers
         .keys()
-        .filter(|name| is_claim(name) && (!origin.trusted || name.as_str().contains('_')))
+        .filter(|name| is_claim(name) && (!origin.trusted || !is_plain(name)))
         .cloned()
         .collect();
     for name in claims {
@@ -54,30 +54,45 @@ fn strip_claims(headers: &mut HeaderMap, origin: &Origin) {
     }
 }
 
-fn is_claim(name: &HeaderName) -> bool {
+/// Whether a field says who asked.
+pub(super) fn is_claim(name: &HeaderName) -> bool {
     let text = name.as_str();
     // Most names are none, and say so with their first letter.
     matches!(text.as_bytes(), [b'x' | b'c' | b't' | b'f', ..])
-        && CLAIMS.iter().any(|claim| is_spelling(text, claim))
+        && (CLAIMS.iter().any(|claim| is_spelling(text, claim))
+            || text
+                .get(..FORWARDED.len())
+                .is_some_and(|start| is_spelling(start, FORWARDED)))
 }
 
-/// Whether `text` is `name`, with `_` for any of its hyphens.
+/// Whether `text` is `name`, with any mark for its hyphens.
 fn is_spelling(text: &str, name: &str) -> bool {
-    let same = |(byte, known): (u8, u8)| byte == known || (byte == b'_' && known == b'-');
+    let same = |(byte, known): (u8, u8)| byte == known || (known == b'-' && !byte.is_ascii_alphanumeric());
     text.len() == name.len() && text.bytes().zip(name.bytes()).all(same)
 }
 
+/// Whether each mark in `name` is a hyphen.
+fn is_plain(name: &HeaderName) -> bool {
+    name.as_str()
+        .bytes()
+        .all(|byte| byte == b'-' || byte.is_ascii_alphanumeric())
+}
+
+/// How the fields begin by which proxies tell what they saw: address, scheme, host, port, path prefix, certificate.
+const FORWARDED: &str = "x-forwarded-";
+
 /// Fields by which proxies and networks of proxies name the client.
-const CLAIMS: [&str; 11] = [
+const CLAIMS: [&str; 12] = [
     "forwarded",
-    "x-forwarded-for",
-    "x-forwarded-proto",
-    "x-forwarded-host",
-    "x-forwarded-port",
-    "x-forwarded-server",
+    "forwarded-for",
+    "x-forwarded",
+    "x-original-forwarded-for",
     "x-real-ip",
     "x-client-ip",
+    "x-cluster-client-ip",
+    "x-envoy-external-address",
     "cf-connecting-ip",
+    "cf-connecting-ipv6",
     "true-client-ip",
     "fastly-client-ip",
 ];
@@ -109,17 +124,20 @@ mod tests {
             ("x-forwarded-for", "1.1.1.1"),
             ("x_forwarded_for", "1.1.1.1"),
             ("x-forwarded_for", "1.1.1.1"),
+            ("x.forwarded.for", "1.1.1.1"),
+            ("x-forwarded-scheme", "https"),
+            ("x_forwarded-ssl", "on"),
             ("x-forwarded-proto", "https"),
             ("x-forwarded-host", "b.test"),
             ("forwarded", "for=1.1.1.1"),
             ("x-real-ip", "1.1.1.1"),
             ("cf-connecting-ip", "1.1.1.1"),
-            ("x-forwarded-fog", "stays"),
+            ("x-forwarder", "stays"),
         ]);
         set_forwarded(&mut headers, &origin(false));
         let told = map(&[
             ("host", "a.test"),
-            ("x-forwarded-fog", "stays"),
+            ("x-forwarder", "stays"),
             ("x-forwarded-for", "192.0.2.7"),
             ("x-forwarded-proto", "http"),
             ("x-forwarded-host", "a.test"),
