@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use super::BodyError;
 use crate::gateway::client::InFlight;
 use crate::gateway::deadline::Deadline;
+use crate::gateway::fields::strip_trailers;
 use crate::gateway::pool::{Link, Pool};
 use crate::pipeline::Hold;
 
@@ -56,23 +57,36 @@ impl UpstreamBody {
 
     fn came(
         &mut self,
-        frame: Option<Result<Frame<Bytes>, hyper::Error>>,
+        mut frame: Option<Result<Frame<Bytes>, hyper::Error>>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         self.waiting = false;
-        if frame.as_ref().is_some_and(Result::is_err) {
-            self.link = None;
+        match &mut frame {
+            // The last chunk is the end, and only the last look sees it.
+            None => self.rest(),
+            Some(Err(_)) => self.link = None,
+            Some(Ok(frame)) => {
+                if let Some(trailers) = frame.trailers_mut() {
+                    strip_trailers(trailers);
+                    self.rest();
+                }
+            }
         }
         Poll::Ready(frame.map(|frame| frame.map_err(BodyError::Broken)))
+    }
+
+    /// Gives the connection back: its response is through.
+    fn rest(&mut self) {
+        if let Some(link) = self.link.take() {
+            self.pool.rest(link);
+        }
     }
 }
 
 impl Drop for UpstreamBody {
     fn drop(&mut self) {
         // A body that was read to its end leaves a connection that can be used again; any other leaves one to close.
-        if let Some(link) = self.link.take()
-            && self.incoming.is_end_stream()
-        {
-            self.pool.rest(link);
+        if self.incoming.is_end_stream() {
+            self.rest();
         }
     }
 }
