@@ -5,6 +5,8 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+#[cfg(test)]
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -94,6 +96,8 @@ impl Client {
         match phase {
             Phase::Idle => self.deadline.set(self.timeouts.keep_alive),
             Phase::Head => self.deadline.set(self.timeouts.header),
+            // A client that does not read has the time it has, whatever else it asks for.
+            Phase::Busy if self.write_blocked.get() => {}
             Phase::Busy => self.deadline.clear(),
         }
     }
@@ -207,5 +211,31 @@ impl Write for ClientIo {
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    #[test]
+    fn a_new_request_gives_a_client_that_does_not_read_no_more_time() {
+        let deadlines = Deadlines::new(Duration::from_millis(10));
+        let timeouts = Timeouts {
+            body: Duration::from_millis(20),
+            ..Timeouts::default()
+        };
+        let client = Client::new(&deadlines, timeouts);
+        let first = client.begin();
+        client.blocked();
+        let second = client.begin();
+        for _ in 0..4 {
+            deadlines.advance();
+        }
+        let passed = client.deadline.poll(&mut Context::from_waker(Waker::noop()));
+        assert!(passed.is_ready());
+        drop((first, second));
     }
 }

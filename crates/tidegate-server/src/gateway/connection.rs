@@ -1,5 +1,6 @@
 //! One client connection, from its first byte to its last.
 
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
@@ -14,6 +15,7 @@ use tidegate_store::Store;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::body::Owed;
 use super::client::{Client, ClientIo, Phase, Protocol};
 use super::door::Door;
 use super::fields::Origin;
@@ -29,7 +31,7 @@ const LINGER_BYTES: usize = 256 * 1024;
 /// Serves `stream` until either side is done with it.
 pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, mut stream: TcpStream, peer: IpAddr) {
     let client = Client::new(&worker.deadlines, worker.settings.timeouts);
-    let Some((protocol, early)) = sniff(&mut stream, &client).await else {
+    let Some((protocol, early)) = sniff(&worker, &mut stream, &client).await else {
         return;
     };
     let Ok(address) = HeaderValue::try_from(peer.to_string()) else {
@@ -52,13 +54,14 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, mut stream: TcpStream
     }
 }
 
-/// Reads until the protocol is clear. None: the client left, or said too little for too long.
-async fn sniff(stream: &mut TcpStream, client: &Client) -> Option<(Protocol, Bytes)> {
+/// Reads until the protocol is clear. None: the client left, or said too little for too long or until the stop.
+async fn sniff<S>(worker: &Worker<S>, stream: &mut TcpStream, client: &Client) -> Option<(Protocol, Bytes)> {
     let mut early = BytesMut::with_capacity(2 * 1024);
     loop {
         let mut read = pin!(stream.read_buf(&mut early));
         let count = poll_fn(|cx| match read.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(outcome.unwrap_or(0)),
+            Poll::Pending if worker.stopping() => Poll::Ready(0),
             Poll::Pending => client.deadline.poll(cx).map(|()| 0),
         })
         .await;
@@ -122,7 +125,11 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
 async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let Door { worker, client, .. } = &*door;
     client.settle();
-    let service = service_fn(|request| door.clone().answer(request));
+    let owed = Owed::new(&worker.deadlines, worker.settings.timeouts.body);
+    let service = service_fn(|request| {
+        let (answering, owed) = (door.clone().answer(request), owed.clone());
+        async move { Ok::<_, Infallible>(answering.await?.map(|body| owed.body(body))) }
+    });
     let mut connection = pin!(worker.http2.serve_connection(io, service));
     let mut leaving = false;
     poll_fn(|cx| {
@@ -133,6 +140,7 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
         if connection.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }
+        owed.poll(cx);
         if client.deadline.poll(cx).is_pending() {
             return Poll::Pending;
         }
@@ -143,7 +151,10 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
         leaving = true;
         connection.as_mut().graceful_shutdown();
         client.deadline.set(LINGER);
-        connection.as_mut().poll(cx).map(drop)
+        if connection.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        client.deadline.poll(cx)
     })
     .await;
 }

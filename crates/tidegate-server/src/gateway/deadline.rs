@@ -24,7 +24,7 @@ struct Slot {
 }
 
 /// Due never.
-const OFF: u64 = u64::MAX;
+pub(crate) const OFF: u64 = u64::MAX;
 
 impl Deadlines {
     /// Deadlines that are kept to within `tick`.
@@ -55,6 +55,12 @@ impl Deadlines {
         // In 64 bits, because dividing 128-bit numbers takes longer than all the rest.
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(OFF);
         nanos(span).div_ceil(nanos(self.tick))
+    }
+
+    /// The tick by which `span` from now has passed.
+    pub(crate) fn due_after(&self, span: Duration) -> u64 {
+        // One more than covers the span: part of the current tick has passed already.
+        self.now().saturating_add(self.ticks(span)).saturating_add(1)
     }
 
     /// A new deadline, off.
@@ -106,13 +112,7 @@ pub(crate) struct Deadline {
 impl Deadline {
     /// Due `span` from now.
     pub(crate) fn set(&self, span: Duration) {
-        // One more than covers the span: part of the current tick has passed already.
-        let due = self
-            .all
-            .now()
-            .saturating_add(self.all.ticks(span))
-            .saturating_add(1);
-        self.set_due(due);
+        self.set_due(self.all.due_after(span));
     }
 
     /// Due never.
@@ -137,7 +137,15 @@ impl Deadline {
         Poll::Pending
     }
 
-    fn set_due(&self, due: u64) {
+    /// Due at the tick `due`, or earlier if it was.
+    pub(crate) fn set_no_later(&self, due: u64) {
+        if let Some(slot) = self.all.slots.borrow_mut().get_mut(self.index) {
+            slot.due = slot.due.min(due);
+        }
+    }
+
+    /// Due at the tick `due`.
+    pub(crate) fn set_due(&self, due: u64) {
         if let Some(slot) = self.all.slots.borrow_mut().get_mut(self.index) {
             slot.due = due;
         }

@@ -54,6 +54,13 @@ pub(crate) fn run<S: Store>(
     })
 }
 
+impl<S> Worker<S> {
+    /// Whether connections should end as soon as they owe nothing.
+    pub(crate) fn stopping(&self) -> bool {
+        self.stopping.get()
+    }
+}
+
 impl<S: Store> Worker<S> {
     fn new(index: usize, settings: Arc<Settings>, pipeline: Arc<Pipeline<S>>) -> Self {
         let deadlines = Deadlines::new(Deadlines::tick_for(settings.timeouts.shortest()));
@@ -76,11 +83,6 @@ impl<S: Store> Worker<S> {
         let hold = self.holds.get();
         self.holds.set(hold.wrapping_add(1));
         HoldId(hold)
-    }
-
-    /// Whether connections should end as soon as they owe nothing.
-    pub(crate) fn stopping(&self) -> bool {
-        self.stopping.get()
     }
 
     async fn serve(
