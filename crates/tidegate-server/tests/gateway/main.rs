@@ -11,6 +11,7 @@
 mod bed;
 mod forwarding;
 mod framing;
+mod hostile;
 mod http2;
 mod limits;
 mod stopping;
