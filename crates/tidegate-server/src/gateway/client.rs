@@ -61,6 +61,11 @@ impl Client {
         self.phase.get()
     }
 
+    /// Whether nothing is owed to it, and it has read everything.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.phase.get() == Phase::Idle && !self.write_blocked.get()
+    }
+
     /// A request's head is complete. It is in flight until the guard is dropped.
     pub(crate) fn begin(self: &Rc<Self>) -> InFlight {
         self.requests.set(self.requests.get() + 1);

@@ -136,6 +136,9 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
         if worker.stopping() && !leaving {
             leaving = true;
             connection.as_mut().graceful_shutdown();
+            if client.is_idle() {
+                client.deadline.set(LINGER);
+            }
         }
         if connection.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());

@@ -133,3 +133,24 @@ fn an_idle_http_2_client_that_answers_nothing_is_let_go() {
     let bed = Bed::with(|settings| settings.timeouts.keep_alive = Duration::from_millis(80));
     shut_window(&bed).gone();
 }
+
+#[test]
+fn an_idle_http_2_client_that_answers_nothing_does_not_hold_up_a_stop() {
+    let mut bed = Bed::with(|settings| settings.timeouts.keep_alive = Duration::from_secs(3600));
+    let mut client = shut_window(&bed);
+    client.send(get(1));
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send("HTTP/1.1 204 No Content\r\n\r\n");
+    // The second request shows that the first is over.
+    client.send(get(3));
+    origin.head();
+    origin.send("HTTP/1.1 204 No Content\r\n\r\n");
+    client.send(get(5));
+    origin.head();
+    client.send([0, 0, 4, 3, 0, 0, 0, 0, 5, 0, 0, 0, 8]);
+    origin.gone();
+    bed.ask_to_stop();
+    client.gone();
+    assert_eq!(bed.stopped().cut, 0);
+}
