@@ -6,6 +6,7 @@ use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use std::{io, pin};
 
 use bytes::Bytes;
@@ -21,6 +22,9 @@ use tokio::task::JoinSet;
 
 /// The most connections held at one time; more wait to be accepted.
 const MAX_CONNECTIONS: usize = 1024;
+
+/// How long accepting rests when the system is out of something.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 const PAGE: &str = include_str!("demo/page.html");
 
@@ -60,7 +64,8 @@ impl DemoOrigin {
                     Ok((stream, _)) => { connections.spawn(serve_connection(stream, Arc::clone(&requests))); }
                     Err(error) => {
                         tracing::debug!(%error, "the demo origin could not accept a connection");
-                        tokio::task::yield_now().await;
+                        // Out of file descriptors mostly; they come back when connections end.
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
                     }
                 },
             }
