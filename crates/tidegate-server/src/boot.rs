@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
 use tidegate_policy::{Policy, PolicyLimit, Problems, StoreSettings, Upstream};
 use tidegate_store::Memory;
@@ -116,6 +117,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     if let Some(address) = options.listen {
         config.gateway.listen = vec![address];
     }
+    allow_open_files();
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
@@ -145,6 +147,15 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         gateway,
         facts,
     })
+}
+
+/// Allows as many open files as the system lets this process have. The usual 1,024 are fewer than the connections that the
+/// gateway takes, so that idle clients could leave none for the origin.
+fn allow_open_files() {
+    let mut files = getrlimit(Resource::Nofile);
+    files.current = files.maximum;
+    // What is refused here leaves the limit as it was.
+    let _ = setrlimit(Resource::Nofile, files);
 }
 
 async fn origin(

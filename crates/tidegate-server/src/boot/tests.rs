@@ -142,3 +142,13 @@ fn the_stores_memory_goes_to_the_algorithms_that_the_policies_use() {
         );
     }
 }
+
+#[test]
+fn as_many_files_may_be_open_as_the_system_allows() {
+    let mut files = getrlimit(Resource::Nofile);
+    let most = files.maximum;
+    files.current = most.map(|most| most - 1);
+    setrlimit(Resource::Nofile, files).unwrap();
+    let _server = boot(options(FILE)).unwrap();
+    assert_eq!(getrlimit(Resource::Nofile).current, most);
+}
