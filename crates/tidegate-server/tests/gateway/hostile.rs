@@ -107,25 +107,39 @@ fn a_stream_whose_window_stays_shut_gives_up_its_slot_and_its_upstream() {
 policies:
   - name: one
     key: [client.ip]
-    limit: { algorithm: concurrency, slots: 2, ttl: 1h }
+    limit: { algorithm: concurrency, slots: 1, ttl: 1h }
 ";
-    for body in [
-        "content-length: 2\r\n\r\nhi",
-        "transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n",
-    ] {
-        let clock = tidegate_server::clock::Clock::system();
-        let bed = Bed::limited(policies, "", clock, |settings| {
+    let bed = Bed::limited(
+        policies,
+        "",
+        tidegate_server::clock::Clock::system(),
+        |settings| {
             settings.timeouts.body = Duration::from_millis(80);
-            settings.timeouts.keep_alive = Duration::from_millis(160);
-        });
-        let mut client = shut_window(&bed);
-        client.send(get(1));
-        let mut origin = bed.origin.accept();
-        origin.head();
-        origin.send(format!("HTTP/1.1 200 OK\r\n{body}"));
-        // Nobody is busy any more, so that the connection ends like an idle one.
-        client.gone();
-    }
+        },
+    );
+    let mut client = shut_window(&bed);
+    client.send(get(1));
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n");
+    origin.gone();
+    let mut other = bed.client();
+    other.send(GET);
+    bed.origin.accept().head();
+}
+
+#[test]
+fn a_connection_whose_streams_were_all_given_up_ends_like_an_idle_one() {
+    let bed = Bed::with(|settings| {
+        settings.timeouts.body = Duration::from_millis(80);
+        settings.timeouts.keep_alive = Duration::from_millis(160);
+    });
+    let mut client = shut_window(&bed);
+    client.send(get(1));
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi");
+    client.gone();
 }
 
 #[test]
