@@ -52,6 +52,9 @@ const BRIEF: Duration = Duration::from_millis(250);
 /// The longest head of a response.
 const RESPONSE_HEADER_BYTES: usize = 64 * 1024;
 
+/// What one connection may have read before its client takes it. hyper's own bound is 400 KiB, for each of a client's many streams.
+const READ_AHEAD_BYTES: usize = 2 * RESPONSE_HEADER_BYTES;
+
 impl Pool {
     pub(crate) fn new(settings: Arc<Settings>, deadlines: Rc<Deadlines>) -> Rc<Self> {
         let most = settings
@@ -96,6 +99,7 @@ impl Pool {
             .map_err(|_| Fault::Unreachable)?;
         let (sender, driver) = Builder::new()
             .max_header_size(RESPONSE_HEADER_BYTES)
+            .max_buf_size(READ_AHEAD_BYTES)
             .handshake(Socket::new(stream))
             .await
             .map_err(|_| Fault::Unreachable)?;

@@ -81,8 +81,9 @@ fn is_plain(name: &HeaderName) -> bool {
 /// How the fields begin by which proxies tell what they saw: address, scheme, host, port, path prefix, certificate.
 const FORWARDED: &str = "x-forwarded-";
 
-/// Fields by which proxies and networks of proxies name the client.
-const CLAIMS: [&str; 12] = [
+/// Fields by which proxies and networks of proxies name the client, or the target that they rewrote: an origin that believes one of
+/// those would serve a path that no policy has seen.
+const CLAIMS: [&str; 15] = [
     "forwarded",
     "forwarded-for",
     "x-forwarded",
@@ -95,6 +96,9 @@ const CLAIMS: [&str; 12] = [
     "cf-connecting-ipv6",
     "true-client-ip",
     "fastly-client-ip",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-original-host",
 ];
 
 #[cfg(test)]
@@ -132,6 +136,8 @@ mod tests {
             ("forwarded", "for=1.1.1.1"),
             ("x-real-ip", "1.1.1.1"),
             ("cf-connecting-ip", "1.1.1.1"),
+            ("x-original-url", "/login"),
+            ("x_rewrite_url", "/login"),
             ("x-forwarder", "stays"),
         ]);
         set_forwarded(&mut headers, &origin(false));
