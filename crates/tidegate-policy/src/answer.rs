@@ -23,7 +23,7 @@ use tidegate_core::Timestamp;
 use crate::{StoreFailure, Verdict};
 use pad::Pad;
 
-pub use origin::{is_reserved, tell_origin};
+pub use origin::{is_reserved, is_spelling, tell_origin};
 pub(crate) use told::Told;
 
 const FAILURE: HeaderName = HeaderName::from_static("x-tidegate-failure");

@@ -20,7 +20,7 @@ mod verdict;
 mod words;
 
 pub use address::AddressPart;
-pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, tell_origin};
+pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{
     ApiKeySettings, Bounds, Config, Gateway, IdentitySettings, KeyPlace, StoreSettings, Timeouts, Treatment,

@@ -19,7 +19,7 @@ const SHADOW: HeaderName = HeaderName::from_static("x-tidegate-shadow");
 const MOST_FIELDS: usize = 6;
 
 /// What our request fields begin with.
-const RESERVED: &[u8] = b"x-tidegate-";
+const RESERVED: &str = "x-tidegate-";
 
 /// Tells the origin what was decided: removes what the client sent under our names, then sets them.
 /// Call it on every forwarded request, after hop-by-hop fields are removed (so that `Connection` cannot name ours).
@@ -50,12 +50,18 @@ pub fn tell_origin(verdict: &Verdict<'_>, identity: &Identity, fields: &mut Head
     mark_failure(verdict.failure, fields);
 }
 
-/// Whether a request field is ours alone: its name begins with `x-tidegate-`. Any mark counts as a hyphen, because CGI and
-/// its heirs cannot tell them apart: all read `_` so, some `.` and the others too.
+/// Whether a request field is ours alone: its name begins with `x-tidegate-`, in any spelling.
 pub fn is_reserved(name: &HeaderName) -> bool {
-    let name = name.as_str().as_bytes();
-    let same = |(&sent, &ours): (&u8, &u8)| sent == ours || (ours == b'-' && !sent.is_ascii_alphanumeric());
-    name.len() >= RESERVED.len() && name.iter().zip(RESERVED).all(same)
+    name.as_str()
+        .get(..RESERVED.len())
+        .is_some_and(|start| is_spelling(start, RESERVED))
+}
+
+/// Whether an origin may read the lower-case field name `sent` as `name`. Any mark counts as a hyphen, because CGI and its heirs
+/// cannot tell them apart: all read `_` so, some `.` and the others too.
+pub fn is_spelling(sent: &str, name: &str) -> bool {
+    let same = |(sent, known): (u8, u8)| sent == known || (known == b'-' && !sent.is_ascii_alphanumeric());
+    sent.len() == name.len() && sent.bytes().zip(name.bytes()).all(same)
 }
 
 fn strip(fields: &mut HeaderMap) {

@@ -156,7 +156,7 @@ fn joined<'a>(values: impl Iterator<Item = &'a HeaderValue>, separator: &[u8]) -
 mod tests {
     use super::*;
 
-    fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {
+    pub(super) fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in fields {
             headers.append(*name, HeaderValue::from_static(value));

@@ -3,6 +3,7 @@
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use smallvec::SmallVec;
+use tidegate_policy::is_spelling;
 
 use super::appended;
 
@@ -65,12 +66,6 @@ pub(super) fn is_claim(name: &HeaderName) -> bool {
                 .is_some_and(|start| is_spelling(start, FORWARDED)))
 }
 
-/// Whether `text` is `name`, with any mark for its hyphens.
-fn is_spelling(text: &str, name: &str) -> bool {
-    let same = |(byte, known): (u8, u8)| byte == known || (known == b'-' && !byte.is_ascii_alphanumeric());
-    text.len() == name.len() && text.bytes().zip(name.bytes()).all(same)
-}
-
 /// Whether each mark in `name` is a hyphen.
 fn is_plain(name: &HeaderName) -> bool {
     name.as_str()
@@ -103,15 +98,8 @@ const CLAIMS: [&str; 15] = [
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::map;
     use super::*;
-
-    fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in fields {
-            headers.append(*name, HeaderValue::from_static(value));
-        }
-        headers
-    }
 
     fn origin(trusted: bool) -> Origin {
         Origin {
