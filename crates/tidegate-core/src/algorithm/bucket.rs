@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::MAX_SKEW_NS;
 use super::cells::Cells;
+use super::quarters;
 use crate::decision::{Decision, Outcome};
 use crate::limit::{LimitError, MAX_SPAN_NS, Rate};
 use crate::time::nanos;
@@ -117,10 +118,7 @@ impl Bucket {
     /// How urgent it is to remember a bucket that is full at `tat`: 0 below a quarter spent, to 3 from three quarters.
     #[inline]
     pub(crate) fn pressure(&self, tat: u64, now: u64) -> u64 {
-        let spent = tat.saturating_sub(now);
-        u64::from(spent > self.span_ns / 4)
-            + u64::from(spent > self.span_ns / 2)
-            + u64::from(spent > self.span_ns / 4 * 3)
+        u64::from(quarters(tat.saturating_sub(now), self.span_ns))
     }
 
     /// The farthest tat that this limit can have left.
@@ -142,7 +140,6 @@ impl Bucket {
         step
     }
 
-    #[inline(always)]
     fn decide_sane(&self, tat: u64, cost: u64, now: u64) -> Step {
         let full_at = tat.max(now);
         let spent = self.cells.units_between(now, full_at);

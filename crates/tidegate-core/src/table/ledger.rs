@@ -12,6 +12,7 @@ mod shard;
 
 use alloc::vec::Vec;
 
+use crate::algorithm::quarters;
 use crate::algorithm::state::State;
 use crate::algorithm::tally::Tally;
 use crate::sync::{Guard, Mutex};
@@ -113,19 +114,14 @@ pub(super) fn spend(shard: &mut Shard, charge: &Charge<'_>, tally: &Tally, remai
     let mut state: Option<State> = shard.take(charge.key);
     tally.spend(&mut state, charge.cost, charge.hold, now);
     if let Some(state) = state {
+        let capacity = tally.capacity();
         shard.put(
             charge.key,
             state,
-            pressure(tally.capacity(), remaining),
+            quarters(capacity.saturating_sub(remaining), capacity),
             now.as_nanos(),
         );
     }
-}
-
-/// In quarters, as of buckets.
-fn pressure(capacity: u64, remaining: u64) -> u8 {
-    let spent = capacity.saturating_sub(remaining);
-    u8::from(spent > capacity / 4) + u8::from(spent > capacity / 2) + u8::from(spent > capacity / 4 * 3)
 }
 
 fn entries_in(bytes: usize) -> u32 {
