@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use divan::Bencher;
 use http::{HeaderMap, HeaderValue, Method};
 use tidegate_core::{HoldId, KeyHasher};
-use tidegate_policy::{Identity, PolicyFile, PolicySet, Request, compile};
+use tidegate_policy::{Body, Identity, PolicyFile, PolicySet, Request, compile};
 
 const SIZES: [usize; 4] = [1, 10, 100, 1000];
 
@@ -95,6 +95,8 @@ fn plan(bencher: Bencher<'_, '_>, set: &PolicySet, host: &str, path: &str) {
         query: None,
         headers: &headers,
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        tls: None,
+        body: &Body::UNREAD,
     };
     bencher.bench_local(|| {
         set.plan(black_box(&request), &Identity::Anonymous, HoldId(1))

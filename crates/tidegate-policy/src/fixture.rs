@@ -97,6 +97,8 @@ pub(crate) fn get(headers: &HeaderMap) -> Request<'_> {
         query: None,
         headers,
         client: std::net::Ipv4Addr::LOCALHOST.into(),
+        tls: None,
+        body: &crate::Body::UNREAD,
     }
 }
 

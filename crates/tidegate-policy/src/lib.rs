@@ -30,7 +30,7 @@ pub use identity::{ApiKeys, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, 
 pub use plan::{Plan, Refusal, Source};
 pub use policy::{OnStoreFailure, Policy, PolicyLimit};
 pub use problem::{Problem, Problems, Severity};
-pub use request::Request;
+pub use request::{Body, Request, Tls};
 pub use set::PolicySet;
 pub use verdict::{Course, Reading, Reason, Shadow, StoreFailure, Verdict};
 pub use words::in_words;

@@ -1,8 +1,14 @@
 //! What a policy can see of a request.
 
+mod body;
+mod tls;
+
 use core::net::IpAddr;
 
 use http::{HeaderMap, Method};
+
+pub use body::Body;
+pub use tls::Tls;
 
 /// A borrowed view of a request, the same from every door.
 #[derive(Clone, Copy, Debug)]
@@ -19,4 +25,8 @@ pub struct Request<'a> {
     pub headers: &'a HeaderMap,
     /// The client: mapped forms unmapped, forwarded fields already followed as far as they are trusted.
     pub client: IpAddr,
+    /// The TLS connection it came over; none if it came in clear.
+    pub tls: Option<&'a Tls>,
+    /// Its body, as far as it was read for policies.
+    pub body: &'a Body,
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use http::{HeaderMap, HeaderValue, Method};
 use tidegate_core::HoldId;
-use tidegate_policy::{Identity, Request};
+use tidegate_policy::{Body, Identity, Request};
 
 #[test]
 fn planning_a_plain_request_allocates_nothing() {
@@ -28,6 +28,8 @@ fn planning_a_plain_request_allocates_nothing() {
         query: Some("user=ann&page=2"),
         headers: &headers,
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        tls: None,
+        body: &Body::UNREAD,
     };
     let identity = Identity::Known {
         subject: "ann".into(),

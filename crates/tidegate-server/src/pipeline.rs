@@ -12,7 +12,8 @@ use http::header::HOST;
 use http::{HeaderMap, Response};
 use tidegate_core::{Decisions, HoldId, Timestamp};
 use tidegate_policy::{
-    Answers, ApiKeys, Config, Course, Identity, PolicySet, Request, StoreFailure, Trust, Verdict, tell_origin,
+    Answers, ApiKeys, Body, Config, Course, Identity, PolicySet, Request, StoreFailure, Trust, Verdict,
+    tell_origin,
 };
 use tidegate_store::{Store, StoreError};
 
@@ -153,6 +154,8 @@ fn view<B>(request: &http::Request<B>, client: IpAddr) -> Request<'_> {
         query: request.uri().query(),
         headers: request.headers(),
         client,
+        tls: None,
+        body: &Body::UNREAD,
     }
 }
 

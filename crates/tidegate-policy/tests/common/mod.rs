@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use http::{HeaderMap, HeaderValue, Method};
 use tidegate_core::{HoldId, Key, KeyHasher};
-use tidegate_policy::{Identity, Plan, PolicyFile, PolicySet, Request, compile};
+use tidegate_policy::{Body, Identity, Plan, PolicyFile, PolicySet, Request, compile};
 
 /// The set that `yaml` describes.
 pub(crate) fn set(yaml: &str) -> PolicySet {
@@ -77,6 +77,8 @@ impl Asked {
             query: (!query.is_empty()).then_some(query.as_str()),
             headers: &headers,
             client: self.client,
+            tls: None,
+            body: &Body::UNREAD,
         };
         look(set.plan(&request, &self.identity, HoldId(1)))
     }

@@ -1,0 +1,99 @@
+//! Settings of the gateway: where it listens, whom it trusts, what it bounds.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::num::{NonZeroU8, NonZeroUsize};
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use super::Upstream;
+
+/// Where the gateway listens and forwards to, and what it bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gateway {
+    /// Addresses to listen on, at least one. Default: `127.0.0.1:8080`.
+    pub listen: Vec<SocketAddr>,
+    /// The origin. Default: none, and then the door has to be told another way.
+    pub upstream: Option<Upstream>,
+    /// Whose `X-Forwarded-For` is believed. Default: nobody's.
+    pub trust: Trust,
+    /// How long each step may take.
+    pub timeouts: Timeouts,
+    /// How much a client may send.
+    pub bounds: Bounds,
+    /// Worker threads. Default: one per processor.
+    pub workers: Option<NonZeroUsize>,
+}
+
+impl Default for Gateway {
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080))],
+            upstream: None,
+            trust: Trust::Nobody,
+            timeouts: Timeouts::default(),
+            bounds: Bounds::default(),
+            workers: None,
+        }
+    }
+}
+
+/// Whose `X-Forwarded-For` is believed. The field is read from the right, and only as far as trust goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// Nobody's: the client is whoever opened the connection.
+    #[default]
+    Nobody,
+    /// That of this many proxies in front of us, whatever their addresses.
+    Hops(NonZeroU8),
+    /// That of peers in these networks.
+    Proxies(Vec<IpNet>),
+}
+
+/// How long each step of the gateway may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// To open a connection to the upstream. Default: 5 s.
+    pub connect: Duration,
+    /// For a client to send the head of a request. Default: 10 s.
+    pub request_header: Duration,
+    /// For the upstream to send the head of its response. Default: 60 s.
+    pub upstream_response: Duration,
+    /// For a connection or a body on which nothing moves. Default: 60 s.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            request_header: Duration::from_secs(10),
+            upstream_response: Duration::from_secs(60),
+            idle: Duration::from_secs(60),
+        }
+    }
+}
+
+/// How much a client may send. What goes beyond is refused before any policy is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes of a request's head. Default: 32 KiB.
+    pub max_header_bytes: usize,
+    /// Header fields of a request. Default: 100.
+    pub max_headers: usize,
+    /// Bytes of a request's body. Default: no bound; bodies are streamed, never held.
+    pub max_body_bytes: Option<u64>,
+    /// Connections of clients at one time. Default: 10,000.
+    pub max_connections: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            max_header_bytes: 32 * 1024,
+            max_headers: 100,
+            max_body_bytes: None,
+            max_connections: 10_000,
+        }
+    }
+}
