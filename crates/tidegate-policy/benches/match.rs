@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use divan::Bencher;
 use http::{HeaderMap, HeaderValue, Method};
-use tidegate_core::{HoldId, KeyHasher};
+use tidegate_core::{HoldId, KeyHasher, Timestamp};
 use tidegate_policy::{Body, Identity, PolicyFile, PolicySet, Request, compile};
 
 const SIZES: [usize; 4] = [1, 10, 100, 1000];
@@ -99,8 +99,13 @@ fn plan(bencher: Bencher<'_, '_>, set: &PolicySet, host: &str, path: &str) {
         body: &Body::UNREAD,
     };
     bencher.bench_local(|| {
-        set.plan(black_box(&request), &Identity::Anonymous, HoldId(1))
-            .charges
-            .len()
+        set.plan(
+            black_box(&request),
+            &Identity::Anonymous,
+            HoldId(1),
+            Timestamp::EPOCH,
+        )
+        .charges
+        .len()
     });
 }

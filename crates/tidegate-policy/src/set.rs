@@ -13,7 +13,7 @@ pub(crate) mod views;
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode};
+use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Timestamp};
 
 use crate::document::policy::OnMissing;
 use crate::plan::{Refusal, Source};
@@ -96,14 +96,14 @@ impl PolicySet {
         bound::search(&self.index, &self.rules)
     }
 
-    /// What `request`, made by `identity`, asks of the store.
+    /// What `request`, made by `identity` at `now`, asks of the store.
     ///
     /// `hold` names the slots it takes under concurrency limits; it must be unique among the requests alive at one time.
     ///
     /// Every policy that matches adds its charges, in the order of the file. Where origins may read a path in several ways
     /// (`%6c`, `//`, `..`), a policy that matches one of them matches: no spelling of a path dodges its policy. Allocates
     /// nothing for a path that can be read in one way and has at most 16 segments.
-    pub fn plan(&self, request: &Request<'_>, identity: &Identity, hold: HoldId) -> Plan<'_> {
+    pub fn plan(&self, request: &Request<'_>, identity: &Identity, hold: HoldId, now: Timestamp) -> Plan<'_> {
         let Some(views) = views::views(request.path) else {
             return self.unreadable();
         };
@@ -117,6 +117,7 @@ impl PolicySet {
                 request,
                 identity,
                 hold,
+                now,
                 found,
             };
             self.add(hit.policy as usize, asked, &mut plan);
@@ -214,6 +215,8 @@ struct Asked<'r> {
     request: &'r Request<'r>,
     identity: &'r Identity,
     hold: HoldId,
+    #[expect(dead_code, reason = "schedules and what has an end read it")]
+    now: Timestamp,
     found: Found<'r>,
 }
 

@@ -5,7 +5,7 @@ mod common;
 use std::net::{IpAddr, Ipv4Addr};
 
 use http::{HeaderMap, HeaderValue, Method};
-use tidegate_core::HoldId;
+use tidegate_core::{HoldId, Timestamp};
 use tidegate_policy::{Body, Identity, Request};
 
 #[test]
@@ -37,7 +37,10 @@ fn planning_a_plain_request_allocates_nothing() {
     };
     let mut charges = 0;
     let seen = allocation_counter::measure(|| {
-        charges = set.plan(&request, &identity, HoldId(1)).charges.len();
+        charges = set
+            .plan(&request, &identity, HoldId(1), Timestamp::EPOCH)
+            .charges
+            .len();
     });
     assert_eq!(charges, 2);
     assert_eq!(seen.count_total, 0, "{seen:?}");

@@ -89,7 +89,7 @@ impl<S: Store> Pipeline<S> {
             Some(Ok(identity)) => identity,
             Some(Err(refusal)) => return Admission::Answered(self.answers.refuse_key(&refusal, &request)),
         };
-        let plan = self.policies.plan(&request, &identity, hold);
+        let plan = self.policies.plan(&request, &identity, hold, now);
         // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
         let mut slots = Hold::of(&plan, hold, &self.store, &self.clock);
         let verdict = if plan.charges.is_empty() {

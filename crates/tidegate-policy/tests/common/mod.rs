@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use http::{HeaderMap, HeaderValue, Method};
-use tidegate_core::{HoldId, Key, KeyHasher};
+use tidegate_core::{HoldId, Key, KeyHasher, Timestamp};
 use tidegate_policy::{Body, Identity, Plan, PolicyFile, PolicySet, Request, compile};
 
 /// The set that `yaml` describes.
@@ -36,6 +36,7 @@ pub(crate) struct Asked {
     pub(crate) cookies: Vec<&'static str>,
     pub(crate) client: IpAddr,
     pub(crate) identity: Identity,
+    pub(crate) now: Timestamp,
 }
 
 impl Default for Asked {
@@ -50,6 +51,7 @@ impl Default for Asked {
             cookies: Vec::new(),
             client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
             identity: Identity::Anonymous,
+            now: Timestamp::from_nanos(1_800_000_000_000_000_000),
         }
     }
 }
@@ -80,7 +82,7 @@ impl Asked {
             tls: None,
             body: &Body::UNREAD,
         };
-        look(set.plan(&request, &self.identity, HoldId(1)))
+        look(set.plan(&request, &self.identity, HoldId(1), self.now))
     }
 }
 
