@@ -16,6 +16,7 @@ mod news;
 mod pool;
 mod settings;
 mod socket;
+mod stream;
 mod upgrade;
 mod worker;
 

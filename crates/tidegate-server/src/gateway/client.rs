@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
-use tokio::net::TcpStream;
 
 use super::deadline::{Deadline, Deadlines};
 use super::settings::Timeouts;
 use super::socket::Socket;
+use super::stream::Stream;
 use super::upgrade::Tunnel;
 
 /// What the tasks and bodies of one client connection share.
@@ -144,7 +144,7 @@ pub(crate) struct ClientIo {
 }
 
 impl ClientIo {
-    pub(crate) fn new(stream: TcpStream, early: Bytes, protocol: Protocol, client: Rc<Client>) -> Self {
+    pub(crate) fn new(stream: Stream, early: Bytes, protocol: Protocol, client: Rc<Client>) -> Self {
         Self {
             stream: Socket::new(stream),
             early,
@@ -154,14 +154,19 @@ impl ClientIo {
     }
 
     /// The socket. Bytes that were read early have been handed on by then.
-    pub(crate) fn into_stream(self) -> TcpStream {
+    pub(crate) fn into_stream(self) -> Stream {
         self.stream.into_stream()
     }
 
-    fn watched(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        match &outcome {
-            Poll::Ready(_) => self.client.wrote(),
-            Poll::Pending => self.client.blocked(),
+    /// Looks whether the client reads. Over TLS bytes that count as written may wait here.
+    fn watched<T>(&mut self, outcome: Poll<T>) -> Poll<T> {
+        let stream = self.stream.stream();
+        let blocked = outcome.is_pending() || stream.is_behind();
+        if stream.has_moved() || !blocked {
+            self.client.wrote();
+        }
+        if blocked {
+            self.client.blocked();
         }
         outcome
     }
@@ -207,7 +212,12 @@ impl Write for ClientIo {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let outcome = Pin::new(&mut self.stream).poll_flush(cx);
+        match self.stream.stream() {
+            // Always ready: it holds nothing back.
+            Stream::Plain(_) => outcome,
+            Stream::Tls(_) => self.watched(outcome),
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -19,6 +19,7 @@ use super::body::Owed;
 use super::client::{Client, ClientIo, Phase, Protocol};
 use super::door::Door;
 use super::fields::Origin;
+use super::stream::Stream;
 use super::worker::Worker;
 
 /// How an HTTP/2 client begins (RFC 9113 section 3.4).
@@ -29,7 +30,8 @@ const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 256 * 1024;
 
 /// Serves `stream` until either side is done with it.
-pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, mut stream: TcpStream, peer: IpAddr) {
+pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, tcp: TcpStream, peer: IpAddr) {
+    let mut stream = Stream::Plain(tcp);
     let client = Client::new(&worker.deadlines, worker.settings.timeouts);
     let Some((protocol, early)) = sniff(&worker, &mut stream, &client).await else {
         return;
@@ -55,7 +57,7 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, mut stream: TcpStream
 }
 
 /// Reads until the protocol is clear. None: the client left, or said too little for too long or until the stop.
-async fn sniff<S>(worker: &Worker<S>, stream: &mut TcpStream, client: &Client) -> Option<(Protocol, Bytes)> {
+async fn sniff<S>(worker: &Worker<S>, stream: &mut Stream, client: &Client) -> Option<(Protocol, Bytes)> {
     let mut early = BytesMut::with_capacity(2 * 1024);
     loop {
         let mut read = pin!(stream.read_buf(&mut early));
@@ -102,7 +104,7 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     })
     .await;
     let parts = connection.into_parts();
-    let stream = parts.io.into_stream();
+    let mut stream = parts.io.into_stream();
     let tunnel = client.tunnel.take();
     if let Some(tunnel) = tunnel {
         let idle = worker.settings.timeouts.tunnel;
@@ -114,10 +116,11 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
         End::Done => close(stream, client).await,
         End::Overdue if client.phase() == Phase::Head => {
             // Best effort: a client that is too slow with its head may not read either.
-            let _ = stream
-                .try_write(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+            stream
+                .write_now(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
             close(stream, client).await;
         }
+        End::Overdue if client.is_idle() => stream.part(),
         End::Overdue => {}
     }
 }
@@ -163,15 +166,20 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
 }
 
 /// Closes so that the last response arrives: a socket closed with unread bytes is reset, and a reset overtakes what was sent.
-async fn close(mut stream: TcpStream, client: &Client) {
+async fn close(mut stream: Stream, client: &Client) {
     if client.reset.get() {
-        let _ = stream.set_zero_linger();
-        return;
-    }
-    if stream.shutdown().await.is_err() {
-        return;
+        return stream.reset();
     }
     client.deadline.set(LINGER);
+    // TLS first sends what it holds back, and a client that does not read would have it wait.
+    let mut shutdown = pin!(stream.shutdown());
+    let shut = poll_fn(|cx| match shutdown.as_mut().poll(cx) {
+        Poll::Ready(outcome) => Poll::Ready(outcome.is_ok()),
+        Poll::Pending => client.deadline.poll(cx).map(|()| false),
+    });
+    if !shut.await {
+        return;
+    }
     let mut left = LINGER_BYTES;
     let mut scrap = BytesMut::with_capacity(4 * 1024);
     while left > 0 {

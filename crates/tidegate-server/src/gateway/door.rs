@@ -11,7 +11,6 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
 use tidegate_store::Store;
-use tokio::net::TcpStream;
 
 use super::body::{Gate, OnBreak, Progress, RequestBody, ResponseBody, UpstreamBody};
 use super::client::Client;
@@ -20,6 +19,7 @@ use super::fault::Fault;
 use super::fields::{self, Origin};
 use super::forward::{Answer, Wait, forward};
 use super::framing;
+use super::stream::Stream;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
 use crate::pipeline::{Admission, Admitted};
@@ -157,7 +157,7 @@ impl<S: Store> Door<S> {
         &self,
         mut head: Response<()>,
         admitted: &mut Admitted<'_>,
-        (upstream, early): (TcpStream, Bytes),
+        (upstream, early): (Stream, Bytes),
     ) -> Response<ResponseBody> {
         let status = head.status();
         if let Some(upgrade) = fields::strip_response(status, head.headers_mut()) {

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
-use tokio::net::TcpStream;
 use tokio::task::coop::unconstrained;
 
 use super::body::{Progress, RequestBody, UploadState, UpstreamBody};
@@ -17,13 +16,14 @@ use super::deadline::Deadline;
 use super::fault::Fault;
 use super::pool::{Link, Pool, Rested};
 use super::settings::Timeouts;
+use super::stream::Stream;
 
 /// What the upstream answered.
 pub(crate) enum Answer {
     /// A response.
     Response(Response<UpstreamBody>),
     /// It switched protocols: the head, the socket, and the first bytes of the new protocol.
-    Switched(Response<()>, TcpStream, Bytes),
+    Switched(Response<()>, Stream, Bytes),
 }
 
 /// Sends `request` and waits for the head of its response. A connection that turns out to be closed is replaced once, if none of

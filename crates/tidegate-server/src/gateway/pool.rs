@@ -21,6 +21,7 @@ use super::fault::Fault;
 use super::news::News;
 use super::settings::Settings;
 use super::socket::Socket;
+use super::stream::Stream;
 
 /// A worker's connections to the upstream.
 pub(crate) struct Pool {
@@ -100,7 +101,7 @@ impl Pool {
         let (sender, driver) = Builder::new()
             .max_header_size(RESPONSE_HEADER_BYTES)
             .max_buf_size(READ_AHEAD_BYTES)
-            .handshake(Socket::new(stream))
+            .handshake(Socket::new(Stream::Plain(stream)))
             .await
             .map_err(|_| Fault::Unreachable)?;
         let news = Arc::<News>::default();
@@ -219,7 +220,7 @@ impl Link {
     }
 
     /// The socket, after a switch of protocols, and the first bytes of the new one.
-    pub(crate) fn into_stream(self) -> (TcpStream, Bytes) {
+    pub(crate) fn into_stream(self) -> (Stream, Bytes) {
         let parts = self.driver.into_parts();
         (parts.io.into_stream(), parts.read_buf)
     }

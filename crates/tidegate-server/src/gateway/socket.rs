@@ -6,22 +6,28 @@ use std::task::{Context, Poll};
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+
+use super::stream::Stream;
 
 /// Up to this many bytes are copied into one piece, because one `send` costs the kernel less than a `writev` of several.
 const GATHERED: usize = 1024;
 
-/// A TCP connection.
+/// A connection.
 #[derive(Debug)]
-pub(crate) struct Socket(TokioIo<TcpStream>);
+pub(crate) struct Socket(TokioIo<Stream>);
 
 impl Socket {
-    pub(crate) fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(stream: Stream) -> Self {
         Self(TokioIo::new(stream))
     }
 
-    pub(crate) fn into_stream(self) -> TcpStream {
+    pub(crate) fn into_stream(self) -> Stream {
         self.0.into_inner()
+    }
+
+    /// The bytes under it.
+    pub(crate) fn stream(&mut self) -> &mut Stream {
+        self.0.inner_mut()
     }
 }
 
@@ -45,9 +51,13 @@ impl Write for Socket {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let is_tls = matches!(self.0.inner(), Stream::Tls(_));
         let inner = Pin::new(&mut self.0);
         if let [only] = slices {
             return inner.poll_write(cx, only);
+        }
+        if is_tls {
+            return inner.poll_write_vectored(cx, slices);
         }
         let mut gathered = [0; GATHERED];
         match gather(slices, &mut gathered) {

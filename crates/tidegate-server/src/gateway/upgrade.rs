@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional_with_sizes};
-use tokio::net::TcpStream;
 
 use super::client::InFlight;
 use super::deadline::Deadline;
+use super::stream::Stream;
 use crate::pipeline::Hold;
 
 /// The upstream's half of an upgraded connection, waiting for the client's.
 pub(crate) struct Tunnel {
-    pub(crate) upstream: TcpStream,
+    pub(crate) upstream: Stream,
     /// What the upstream said first in the new protocol.
     pub(crate) early: Bytes,
     /// The request that became the tunnel; it ends with it.
@@ -31,7 +31,7 @@ const BUFFER: usize = 8 * 1024;
 impl Tunnel {
     /// Joins the two halves. `early` is what the client said first. An end that finishes is told on to the other, which may go
     /// on talking.
-    pub(crate) async fn run(self, client: TcpStream, early: Bytes, deadline: Deadline, idle: Duration) {
+    pub(crate) async fn run(self, client: Stream, early: Bytes, deadline: Deadline, idle: Duration) {
         let Self {
             upstream,
             early: upstream_early,
@@ -59,14 +59,14 @@ impl Tunnel {
 
 /// One end of a tunnel, with the bytes that were read from it too early.
 struct End<'a> {
-    stream: TcpStream,
+    stream: Stream,
     early: Bytes,
     deadline: &'a Deadline,
     idle: Duration,
 }
 
 impl<'a> End<'a> {
-    fn new(stream: TcpStream, early: Bytes, deadline: &'a Deadline, idle: Duration) -> Self {
+    fn new(stream: Stream, early: Bytes, deadline: &'a Deadline, idle: Duration) -> Self {
         Self {
             stream,
             early,
