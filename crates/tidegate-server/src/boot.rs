@@ -2,9 +2,9 @@
 
 mod error;
 
-use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
+use std::{io, mem};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
@@ -15,7 +15,8 @@ use tokio::runtime::{Builder, Runtime};
 use crate::clock::Clock;
 use crate::demo::DemoOrigin;
 use crate::gateway::{BindError, Gateway, Settings};
-use crate::load::{Loaded, PolicySource};
+use crate::live::{Live, Stage};
+use crate::load::PolicySource;
 use crate::pipeline::Pipeline;
 use crate::signals::StopSignals;
 
@@ -109,25 +110,24 @@ impl Server {
 /// [`BootError`]: nothing listens.
 pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let hasher = random_hasher()?;
-    let Loaded {
-        mut config,
-        api_keys,
-        warnings,
-    } = options.policies.load(&hasher)?;
+    let mut loaded = options.policies.load(&hasher)?;
+    let warnings = mem::take(&mut loaded.warnings);
+    let mut live = Live::from(loaded);
+    let gateway = &mut live.config.gateway;
     if let Some(address) = options.listen {
-        config.gateway.listen = vec![address];
+        gateway.listen = vec![address];
     }
     allow_open_files();
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(BootError::System)?;
-    let (upstream, demo) = runtime.block_on(origin(&options, config.gateway.upstream.take()))?;
-    let mut settings = Settings::configured(&config.gateway, upstream.clone());
+    let (upstream, demo) = runtime.block_on(origin(&options, gateway.upstream.clone()))?;
+    let mut settings = Settings::configured(gateway, upstream.clone());
     settings.timeouts.drain = options.drain;
-    let store = Memory::new(table_size(config.store, config.policies.policies()));
-    let policies = config.policies.policies().to_vec();
-    let pipeline = Pipeline::new(config, api_keys, store, Clock::system());
+    let policies = live.config.policies.policies().to_vec();
+    let store = Memory::new(table_size(live.config.store, &policies));
+    let pipeline = Pipeline::new(Stage::new(live), store, Clock::system());
     let gateway = Gateway::bind(settings, pipeline)
         .map_err(|BindError { address, error }| BootError::Bind { address, error })?;
     let signals = runtime

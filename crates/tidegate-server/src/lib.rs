@@ -4,6 +4,7 @@ pub mod boot;
 pub mod clock;
 pub mod demo;
 pub mod gateway;
+pub mod live;
 pub mod load;
 pub mod logs;
 pub mod pipeline;

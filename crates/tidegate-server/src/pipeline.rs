@@ -11,24 +11,20 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, Response};
 use tidegate_core::{Decisions, HoldId, Timestamp};
-use tidegate_policy::{
-    Answers, ApiKeys, Body, Config, Course, Identity, PolicySet, Request, StoreFailure, Trust, Verdict,
-    tell_origin,
-};
+use tidegate_policy::{Body, Config, Course, Identity, Request, StoreFailure, Verdict, tell_origin};
 use tidegate_store::{Store, StoreError};
 
 use crate::clock::Clock;
+use crate::live::{Live, Stage, View};
 
 pub(crate) use hold::Hold;
 
-/// Decides about requests: what the policies ask, charged to the store `S`.
+/// Decides about requests: what the policies ask, charged to the store `S`. It lives as long as the process; the policies are what is
+/// live when a request begins.
 #[derive(Debug)]
 pub struct Pipeline<S> {
     clock: Clock,
-    trust: Trust,
-    api_keys: Option<ApiKeys>,
-    policies: PolicySet,
-    answers: Answers,
+    stage: Stage,
     store: Arc<S>,
     waiting: AtomicUsize,
 }
@@ -37,59 +33,64 @@ pub struct Pipeline<S> {
 pub const MOST_WAITING: usize = 10_000;
 
 /// What becomes of a request.
-pub(crate) enum Admission<'p> {
+pub(crate) enum Admission<'l> {
     /// It is answered here.
     Answered(Response<Bytes>),
     /// It goes on to the upstream.
-    Forwarded(Admitted<'p>),
+    Forwarded(Admitted<'l>),
     /// It should wait, but too many do.
-    Crowded(Admitted<'p>),
+    Crowded(Admitted<'l>),
 }
 
 /// What is known about a request that was let through.
-pub(crate) struct Admitted<'p> {
-    verdict: Verdict<'p>,
+pub(crate) struct Admitted<'l> {
+    /// What was live when it began, and is for it to the end.
+    pub(crate) live: &'l Live,
+    verdict: Verdict<'l>,
     identity: Identity,
     now: Timestamp,
-    answers: &'p Answers,
     /// Its slots under concurrency limits, until it has ended.
     pub(crate) hold: Option<Hold>,
 }
 
 impl<S: Store> Pipeline<S> {
-    /// The pipeline of `config`. Its gateway settings are the gateway's, not looked at here except for whom it trusts.
-    pub fn new(config: Config, api_keys: Option<ApiKeys>, store: S, clock: Clock) -> Self {
+    /// A pipeline that decides by what is on `stage`.
+    pub fn new(stage: Stage, store: S, clock: Clock) -> Self {
         Self {
             clock,
-            trust: config.gateway.trust,
-            api_keys,
-            policies: config.policies,
-            answers: config.answers,
+            stage,
             store: Arc::new(store),
             waiting: AtomicUsize::new(0),
         }
     }
 
-    /// Whether the socket's peer is believed about who came before it.
-    pub(crate) fn trusts(&self, peer: IpAddr) -> bool {
-        self.trust.believes(peer)
+    /// A thread's view of what is live.
+    pub(crate) fn view(&self) -> View {
+        View::of(&self.stage)
     }
 
-    /// Decides about one request that came from `peer`, and waits if a limit says so. `hold` names its slots.
-    pub(crate) async fn admit<B>(
+    /// Decides by `live` about one request that came from `peer`, and waits if a limit says so. `hold` names its slots.
+    pub(crate) async fn admit<'l, B>(
         &self,
+        live: &'l Live,
         request: &http::Request<B>,
         peer: IpAddr,
         hold: HoldId,
-    ) -> Admission<'_> {
+    ) -> Admission<'l> {
         let now = self.clock.now();
-        let request = view(request, self.trust.client(peer, request.headers()));
-        let identity = match self.api_keys.as_ref().map(|keys| keys.identify(&request)) {
+        let Config {
+            gateway,
+            answers,
+            policies,
+            ..
+        } = &live.config;
+        let request = view(request, gateway.trust.client(peer, request.headers()));
+        let identity = match live.api_keys.as_ref().map(|keys| keys.identify(&request)) {
             None => Identity::Anonymous,
             Some(Ok(identity)) => identity,
-            Some(Err(refusal)) => return Admission::Answered(self.answers.refuse_key(&refusal, &request)),
+            Some(Err(refusal)) => return Admission::Answered(answers.refuse_key(&refusal, &request)),
         };
-        let plan = self.policies.plan(&request, &identity, hold, now);
+        let plan = policies.plan(&request, &identity, hold, now);
         // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
         let mut slots = Hold::of(&plan, hold, &self.store, &self.clock);
         let verdict = if plan.charges.is_empty() {
@@ -103,15 +104,15 @@ impl<S: Store> Pipeline<S> {
                 Err(error) => plan.conclude(Err(failure(error))),
             }
         };
-        if let Some(response) = self.answers.refuse(&verdict, &request, now) {
+        if let Some(response) = answers.refuse(&verdict, &request, now) {
             return Admission::Answered(response);
         }
         let course = verdict.course;
         let admitted = Admitted {
+            live,
             verdict,
             identity,
             now,
-            answers: &self.answers,
             hold: slots,
         };
         match course {
@@ -139,7 +140,7 @@ impl Admitted<'_> {
 
     /// Tells the client of its limits.
     pub(crate) fn mark(&self, fields: &mut HeaderMap) {
-        self.answers.mark(&self.verdict, self.now, fields);
+        self.live.config.answers.mark(&self.verdict, self.now, fields);
     }
 }
 

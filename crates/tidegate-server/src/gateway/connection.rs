@@ -43,7 +43,6 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, tcp: TcpStream, peer:
         peer,
         origin: Origin {
             peer: address,
-            trusted: worker.pipeline.trusts(peer),
             scheme: "http",
         },
         client: client.clone(),

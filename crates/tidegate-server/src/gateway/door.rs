@@ -16,7 +16,7 @@ use super::body::{Gate, OnBreak, Progress, RequestBody, ResponseBody, UpstreamBo
 use super::client::Client;
 use super::deadline::Deadline;
 use super::fault::Fault;
-use super::fields::{self, Origin};
+use super::fields::{self, Claims, Origin};
 use super::forward::{Answer, Wait, forward};
 use super::framing;
 use super::stream::Stream;
@@ -49,7 +49,9 @@ impl<S: Store> Door<S> {
             return Ok(answered(fault.response()));
         }
         let hold = self.worker.next_hold();
-        let mut admitted = match self.worker.pipeline.admit(&request, self.peer, hold).await {
+        let live = self.worker.live();
+        let admission = self.worker.pipeline.admit(&live, &request, self.peer, hold);
+        let mut admitted = match admission.await {
             Admission::Answered(response) => return Ok(answered(response.map(ResponseBody::whole))),
             Admission::Crowded(admitted) => return Ok(answered(failed(Fault::Crowded, &admitted))),
             Admission::Forwarded(admitted) => admitted,
@@ -95,7 +97,12 @@ impl<S: Store> Door<S> {
             let (body, progress) = RequestBody::streaming(body, most, deadline.clone(), &settings.timeouts);
             (body, Some(progress))
         };
-        self.readdress(&mut head, &body);
+        let claims = if admitted.live.trusts(self.peer) {
+            Claims::Believed
+        } else {
+            Claims::Refused
+        };
+        self.readdress(&mut head, &body, claims);
         admitted.tell_origin(&mut head.headers);
         (self.gated(Request::from_parts(head, body)), progress)
     }
@@ -114,7 +121,7 @@ impl<S: Store> Door<S> {
         response.map(|body| ResponseBody::upstream(body).holding(hold))
     }
 
-    fn readdress(&self, head: &mut Parts, body: &RequestBody) {
+    fn readdress(&self, head: &mut Parts, body: &RequestBody, claims: Claims) {
         if head.version == Version::HTTP_2 {
             fields::join_cookies(&mut head.headers);
         }
@@ -126,7 +133,7 @@ impl<S: Store> Door<S> {
             head.headers.remove(EXPECT);
         }
         head.version = Version::HTTP_11;
-        fields::set_forwarded(&mut head.headers, &self.origin);
+        fields::set_forwarded(&mut head.headers, &self.origin, claims);
         self.add_via(&mut head.headers);
         if body.size_hint().exact().is_none() {
             // Said by name, because hyper takes a GET without it for one without a body.

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use smallvec::SmallVec;
 use tidegate_policy::is_reserved;
 
-pub(crate) use forwarded::{Origin, set_forwarded};
+pub(crate) use forwarded::{Claims, Origin, set_forwarded};
 
 /// The upgrade that a message asks for or agrees to.
 pub(crate) type Upgrade = Option<HeaderValue>;

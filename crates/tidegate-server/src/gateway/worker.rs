@@ -20,6 +20,7 @@ use super::connection;
 use super::deadline::Deadlines;
 use super::pool::Pool;
 use super::settings::Settings;
+use crate::live::{Seen, View};
 use crate::pipeline::Pipeline;
 
 /// What everything on one thread shares.
@@ -30,6 +31,7 @@ pub(crate) struct Worker<S> {
     pub(crate) pool: Rc<Pool>,
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<LocalExecutor>,
+    view: View,
     holds: Cell<u64>,
     stopping: Cell<bool>,
     connections: Cell<usize>,
@@ -59,6 +61,11 @@ impl<S> Worker<S> {
     pub(crate) fn stopping(&self) -> bool {
         self.stopping.get()
     }
+
+    /// What is live now.
+    pub(crate) fn live(&self) -> Seen {
+        self.view.now()
+    }
 }
 
 impl<S: Store> Worker<S> {
@@ -69,6 +76,7 @@ impl<S: Store> Worker<S> {
             http1: http1_builder(&settings),
             http2: http2_builder(&settings),
             settings,
+            view: pipeline.view(),
             pipeline,
             deadlines,
             holds: Cell::new(first_hold(index)),

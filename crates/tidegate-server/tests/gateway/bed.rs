@@ -10,6 +10,7 @@ use tidegate_core::{KeyHasher, TableSize};
 use tidegate_policy::{ApiKeys, Config, Keyring, PolicyFile, Upstream, compile};
 use tidegate_server::clock::Clock;
 use tidegate_server::gateway::{Drained, Gateway, Settings};
+use tidegate_server::live::{Live, Stage};
 use tidegate_server::pipeline::Pipeline;
 use tidegate_store::Memory;
 use tokio::sync::oneshot;
@@ -118,7 +119,8 @@ fn pipeline(config: Config, keys: &str, clock: Clock) -> Pipeline<Memory> {
         bucket_bytes: 1 << 16,
         ledger_bytes: 1 << 16,
     });
-    Pipeline::new(config, api_keys, store, clock)
+    let live = Live { config, api_keys };
+    Pipeline::new(Stage::new(live), store, clock)
 }
 
 pub struct Passed {

@@ -12,10 +12,17 @@ use super::appended;
 pub(crate) struct Origin {
     /// The socket's peer, without its port.
     pub(crate) peer: HeaderValue,
-    /// Whether what the peer says about who came before it is believed.
-    pub(crate) trusted: bool,
     /// `http` or `https`.
     pub(crate) scheme: &'static str,
+}
+
+/// What becomes of what the peer says about who came before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claims {
+    /// It is believed and carried on.
+    Believed,
+    /// It is taken off.
+    Refused,
 }
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -24,18 +31,19 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 
 /// Tells the upstream who asked: `X-Forwarded-For`, `-Proto` and `-Host`. A trusted peer's are kept and its address is
 /// appended; anybody else's are replaced, and the other fields that name a client are taken off.
-pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin) {
-    strip_claims(headers, origin);
-    if origin.trusted {
+pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin, claims: Claims) {
+    strip_claims(headers, claims);
+    let believed = claims == Claims::Believed;
+    if believed {
         let chain = appended(headers, &X_FORWARDED_FOR, &origin.peer);
         headers.insert(X_FORWARDED_FOR, chain);
     } else {
         headers.insert(X_FORWARDED_FOR, origin.peer.clone());
     }
-    if !(origin.trusted && headers.contains_key(X_FORWARDED_PROTO)) {
+    if !(believed && headers.contains_key(X_FORWARDED_PROTO)) {
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(origin.scheme));
     }
-    if !(origin.trusted && headers.contains_key(X_FORWARDED_HOST))
+    if !(believed && headers.contains_key(X_FORWARDED_HOST))
         && let Some(host) = headers.get(HOST).cloned()
     {
         headers.insert(X_FORWARDED_HOST, host);
@@ -44,13 +52,13 @@ pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin) {
 
 /// Takes off what names a client. From a trusted peer only the spellings that it did not write itself: CGI and its kin read
 /// `x_forwarded_for`, some of them `x.forwarded.for` too, as `X-Forwarded-For`.
-fn strip_claims(headers: &mut HeaderMap, origin: &Origin) {
-    let claims: SmallVec<[HeaderName; 4]> = headers
+fn strip_claims(headers: &mut HeaderMap, claims: Claims) {
+    let names: SmallVec<[HeaderName; 4]> = headers
         .keys()
-        .filter(|name| is_claim(name) && (!origin.trusted || !is_plain(name)))
+        .filter(|name| is_claim(name) && (claims == Claims::Refused || !is_plain(name)))
         .cloned()
         .collect();
-    for name in claims {
+    for name in names {
         headers.remove(name);
     }
 }
@@ -101,10 +109,9 @@ mod tests {
     use super::super::tests::map;
     use super::*;
 
-    fn origin(trusted: bool) -> Origin {
+    fn origin() -> Origin {
         Origin {
             peer: HeaderValue::from_static("192.0.2.7"),
-            trusted,
             scheme: "http",
         }
     }
@@ -128,7 +135,7 @@ mod tests {
             ("x_rewrite_url", "/login"),
             ("x-forwarder", "stays"),
         ]);
-        set_forwarded(&mut headers, &origin(false));
+        set_forwarded(&mut headers, &origin(), Claims::Refused);
         let told = map(&[
             ("host", "a.test"),
             ("x-forwarder", "stays"),
@@ -148,7 +155,7 @@ mod tests {
             ("x_forwarded_for", "3.3.3.3"),
             ("x-forwarded-proto", "https"),
         ]);
-        set_forwarded(&mut headers, &origin(true));
+        set_forwarded(&mut headers, &origin(), Claims::Believed);
         assert!(!headers.contains_key("x_forwarded_for"));
         assert_eq!(headers["x-forwarded-for"], "1.1.1.1, 2.2.2.2, 192.0.2.7");
         assert_eq!(headers.get_all("x-forwarded-for").iter().count(), 1);
