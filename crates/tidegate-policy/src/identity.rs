@@ -21,19 +21,46 @@ pub type Subject = Arc<str>;
 /// The name of a plan, such as `pro`, that a policy's `tiers` look up.
 pub type Tier = Arc<str>;
 
+/// What a token says about its subject: a JSON object.
+pub type Claims = serde_json::Map<String, serde_json::Value>;
+
 /// Who asks, as far as it was proven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
     /// Nobody said who they are.
     #[default]
     Anonymous,
-    /// A known API key.
+    /// A known API key, or a token that holds.
     Known {
         /// Whom it stands for.
         subject: Subject,
         /// Their plan, if they have one.
         tier: Option<Tier>,
+        /// Who issued the token; none for an API key. Subjects of different issuers are different, whatever they are called.
+        issuer: Option<Arc<str>>,
+        /// What the token says; none for an API key.
+        claims: Option<Arc<Claims>>,
     },
+}
+
+impl Identity {
+    /// Whom an API key stands for.
+    pub fn of_api_key(subject: impl Into<Subject>, tier: Option<Tier>) -> Self {
+        Self::Known {
+            subject: subject.into(),
+            tier,
+            issuer: None,
+            claims: None,
+        }
+    }
+
+    /// What the token of the request says, if it has one that holds.
+    pub fn claims(&self) -> Option<&Claims> {
+        match self {
+            Self::Known { claims, .. } => claims.as_deref(),
+            Self::Anonymous => None,
+        }
+    }
 }
 
 /// How API keys are found, looked up and treated. Fixed at load.

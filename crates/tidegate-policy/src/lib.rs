@@ -26,7 +26,9 @@ pub use config::{
     ApiKeySettings, Bounds, Config, Gateway, IdentitySettings, KeyPlace, StoreSettings, Timeouts, Treatment,
     Trust, Upstream, UpstreamError,
 };
-pub use identity::{ApiKeys, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, Subject, Tier, WeakKey};
+pub use identity::{
+    ApiKeys, Claims, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, Subject, Tier, WeakKey,
+};
 pub use plan::{Plan, Refusal, Source};
 pub use policy::{OnStoreFailure, Policy, PolicyLimit};
 pub use problem::{Problem, Problems, Severity};

@@ -31,10 +31,7 @@ fn planning_a_plain_request_allocates_nothing() {
         tls: None,
         body: &Body::UNREAD,
     };
-    let identity = Identity::Known {
-        subject: "ann".into(),
-        tier: Some("pro".into()),
-    };
+    let identity = Identity::of_api_key("ann", Some("pro".into()));
     let mut charges = 0;
     let seen = allocation_counter::measure(|| {
         charges = set

@@ -10,10 +10,7 @@ use tidegate_core::{Table, TableSize, Timestamp};
 use tidegate_policy::{Identity, PolicySet, Refusal};
 
 fn known(subject: &str, tier: Option<&str>) -> Identity {
-    Identity::Known {
-        subject: subject.into(),
-        tier: tier.map(Into::into),
-    }
+    Identity::of_api_key(subject, tier.map(Into::into))
 }
 
 /// A set of one policy called `p` that counts by `key`, with more of its fields in `more`.
@@ -422,4 +419,31 @@ fn the_same_value_of_another_field_is_another_counter() {
     let by_a = keys(&counting_by("[header.x-a]", ""), &asked);
     assert_eq!(keys(&counting_by("[header.X-A]", ""), &asked), by_a);
     assert_ne!(keys(&counting_by("[header.x-b]", ""), &asked), by_a);
+}
+
+#[test]
+fn the_subjects_of_two_issuers_and_of_an_api_key_never_share_a_counter() {
+    let set = counting_by("[identity]", "");
+    let of = |subject: &str, issuer: Option<&str>| Asked {
+        identity: Identity::Known {
+            subject: subject.into(),
+            tier: None,
+            issuer: issuer.map(Into::into),
+            claims: None,
+        },
+        ..Asked::default()
+    };
+    let key = |asked: &Asked| keys(&set, asked)[0];
+    let each = [
+        of("acme", None),
+        of("acme", Some("https://a.test")),
+        of("acme", Some("https://b.test")),
+        of("macme", Some("https://a.tes")),
+    ];
+    for (index, one) in each.iter().enumerate() {
+        assert_eq!(key(one), key(one));
+        for other in &each[index + 1..] {
+            assert_ne!(key(one), key(other));
+        }
+    }
 }

@@ -12,11 +12,12 @@ use crate::{Identity, Refusal, Shadow, Verdict};
 const VERDICT: HeaderName = HeaderName::from_static("x-tidegate-verdict");
 const TIER: HeaderName = HeaderName::from_static("x-tidegate-tier");
 const SUBJECT: HeaderName = HeaderName::from_static("x-tidegate-subject");
+const ISSUER: HeaderName = HeaderName::from_static("x-tidegate-issuer");
 const REMAINING: HeaderName = HeaderName::from_static("x-tidegate-remaining");
 const SHADOW: HeaderName = HeaderName::from_static("x-tidegate-shadow");
 
 /// The most fields that one request gets.
-const MOST_FIELDS: usize = 6;
+const MOST_FIELDS: usize = 7;
 
 /// What our request fields begin with.
 const RESERVED: &str = "x-tidegate-";
@@ -27,7 +28,8 @@ const RESERVED: &str = "x-tidegate-";
 /// | field | value |
 /// | --- | --- |
 /// | `x-tidegate-verdict` | `pass`, `shadow` or `delay` |
-/// | `x-tidegate-subject`, `-tier` | whom a known API key stands for, and their plan |
+/// | `x-tidegate-subject`, `-tier` | whom a known API key or a token stands for, and their plan |
+/// | `x-tidegate-issuer` | who issued the token |
 /// | `x-tidegate-remaining` | what the limit with the least left still holds |
 /// | `x-tidegate-shadow` | the limit or policy in shadow mode that would have refused |
 /// | `x-tidegate-failure` | why the store could not decide |
@@ -35,8 +37,17 @@ pub fn tell_origin(verdict: &Verdict<'_>, identity: &Identity, fields: &mut Head
     strip(fields);
     fields.reserve(MOST_FIELDS);
     fields.insert(VERDICT, HeaderValue::from_static(verdict.word()));
-    if let Identity::Known { subject, tier } = identity {
+    if let Identity::Known {
+        subject,
+        tier,
+        issuer,
+        ..
+    } = identity
+    {
         fields.insert(SUBJECT, escaped(subject));
+        if let Some(issuer) = issuer {
+            fields.insert(ISSUER, escaped(issuer));
+        }
         if let Some(tier) = tier {
             fields.insert(TIER, escaped(tier));
         }

@@ -114,10 +114,7 @@ fn read_entry(node: &Node, report: &mut Report<'_>) -> Option<(Spanned<KeyDigest
         Some(tier) => Some(tier?.into()),
         None => None,
     };
-    let identity = Identity::Known {
-        subject: subject?.into(),
-        tier,
-    };
+    let identity = Identity::of_api_key(subject?, tier);
     Some((
         digest?,
         Entry {

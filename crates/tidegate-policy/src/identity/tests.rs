@@ -52,10 +52,7 @@ fn in_header(name: &'static str) -> ApiKeys {
 }
 
 fn acme() -> Identity {
-    Identity::Known {
-        subject: "acme".into(),
-        tier: Some("pro".into()),
-    }
+    Identity::of_api_key("acme", Some("pro".into()))
 }
 
 #[track_caller]

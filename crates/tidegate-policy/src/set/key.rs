@@ -64,6 +64,7 @@ pub(crate) struct Value<'v> {
 enum Bytes<'v> {
     Text(Cow<'v, [u8]>),
     Address(AddressPart),
+    OfIssuer { issuer: &'v str, subject: &'v str },
 }
 
 /// Kinds of values. They are hashed, so a number once given keeps its meaning.
@@ -78,6 +79,7 @@ mod kind {
     pub(super) const QUERY: u8 = 8;
     pub(super) const PATH: u8 = 9;
     pub(super) const FALLBACK: u8 = 10;
+    pub(super) const TOKEN_SUBJECT: u8 = 11;
 }
 
 impl Recipe {
@@ -137,10 +139,15 @@ pub(crate) struct Counter<'a> {
 pub(crate) fn finish(mut beginning: KeyBuilder, values: &Values<'_>) -> Key {
     for value in values {
         beginning.part(&[value.kind]);
-        beginning.part(match &value.bytes {
-            Bytes::Text(text) => text,
-            Bytes::Address(address) => address.as_ref(),
-        });
+        match &value.bytes {
+            Bytes::Text(text) => beginning.part(text),
+            Bytes::Address(address) => beginning.part(address.as_ref()),
+            // The kind says that two parts follow.
+            Bytes::OfIssuer { issuer, subject } => {
+                beginning.part(issuer.as_bytes());
+                beginning.part(subject.as_bytes())
+            }
+        };
     }
     beginning.finish()
 }
@@ -156,7 +163,19 @@ impl From {
         match self {
             Self::ClientIp => Some(Value::address(kind::ADDRESS, request.client, ipv6_prefix)),
             Self::Identity => Some(match identity {
-                Identity::Known { subject, .. } => Value::text(kind::SUBJECT, subject.as_bytes()),
+                Identity::Known {
+                    subject,
+                    issuer: None,
+                    ..
+                } => Value::text(kind::SUBJECT, subject.as_bytes()),
+                Identity::Known {
+                    subject,
+                    issuer: Some(issuer),
+                    ..
+                } => Value {
+                    kind: kind::TOKEN_SUBJECT,
+                    bytes: Bytes::OfIssuer { issuer, subject },
+                },
                 Identity::Anonymous => Value::address(kind::ANONYMOUS, request.client, ipv6_prefix),
             }),
             Self::Method => Some(Value::text(kind::METHOD, request.method.as_str().as_bytes())),

@@ -6,10 +6,7 @@ use crate::fixture::{allow, bucket, decisions, deny, fields, lines, plan};
 use crate::{Identity, Policy, StoreFailure, tell_origin};
 
 fn known(subject: &str, tier: Option<&str>) -> Identity {
-    Identity::Known {
-        subject: subject.into(),
-        tier: tier.map(Into::into),
-    }
+    Identity::of_api_key(subject, tier.map(Into::into))
 }
 
 fn trial(name: &str) -> Policy {
