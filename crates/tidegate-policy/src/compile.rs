@@ -7,6 +7,7 @@ mod key;
 mod limit;
 mod matching;
 mod policy;
+mod schedule;
 mod scope;
 
 use tidegate_core::KeyHasher;

@@ -10,6 +10,7 @@ pub(crate) mod node;
 pub(crate) mod policy;
 pub(crate) mod report;
 pub(crate) mod scalar;
+pub(crate) mod schedule;
 
 use answers::AnswersText;
 use fields::Fields;

@@ -15,6 +15,7 @@ mod plan;
 mod policy;
 mod problem;
 mod request;
+mod schedule;
 mod set;
 mod verdict;
 mod words;

@@ -17,6 +17,7 @@ use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Ti
 
 use crate::document::policy::OnMissing;
 use crate::plan::{Refusal, Source};
+use crate::schedule::Schedule;
 use crate::{Identity, Plan, Policy, PolicyLimit, Request};
 use bound::Bound;
 use conditions::Conditions;
@@ -43,6 +44,8 @@ pub struct PolicySet {
 pub(crate) struct Rule {
     pub(crate) conditions: Conditions,
     pub(crate) recipe: Recipe,
+    /// When it speaks; always, if there is none.
+    schedule: Option<Schedule>,
     /// The beginnings of keys, for each limit of the policy itself.
     own: Vec<KeyBuilder>,
     /// The same for each tier.
@@ -59,6 +62,7 @@ pub(crate) struct Parts {
     pub(crate) paths: Vec<PathPattern>,
     pub(crate) conditions: Conditions,
     pub(crate) recipe: Recipe,
+    pub(crate) schedule: Option<Schedule>,
 }
 
 /// A pattern of a policy that matched, and under which reading of the path.
@@ -79,8 +83,7 @@ impl PolicySet {
         };
         for (parts, place) in parts.into_iter().zip(0..) {
             set.index.insert(place, &parts.hosts, &parts.paths);
-            set.rules
-                .push(Rule::new(&parts.policy, parts.conditions, parts.recipe, hasher));
+            set.rules.push(Rule::new(&parts, hasher));
             set.policies.push(parts.policy);
         }
         set
@@ -108,7 +111,7 @@ impl PolicySet {
             return self.unreadable();
         };
         let mut plan = Plan::default();
-        for hit in self.hits(request, &views) {
+        for hit in self.hits(request, &views, now) {
             let found = Found {
                 pattern: hit.pattern as usize,
                 segments: &views[hit.view],
@@ -117,7 +120,6 @@ impl PolicySet {
                 request,
                 identity,
                 hold,
-                now,
                 found,
             };
             self.add(hit.policy as usize, asked, &mut plan);
@@ -143,7 +145,7 @@ impl PolicySet {
     }
 
     /// The policies that match, in the order of the file, each once.
-    fn hits(&self, request: &Request<'_>, views: &[Segments<'_>]) -> SmallVec<[Hit; 16]> {
+    fn hits(&self, request: &Request<'_>, views: &[Segments<'_>], now: Timestamp) -> SmallVec<[Hit; 16]> {
         let host = if self.index.names_hosts() {
             host::normal(request.host)
         } else {
@@ -161,7 +163,10 @@ impl PolicySet {
         }
         hits.sort_unstable();
         hits.dedup_by_key(|hit| hit.policy);
-        hits.retain(|hit| self.rules[hit.policy as usize].conditions.hold(request));
+        hits.retain(|hit| {
+            let rule = &self.rules[hit.policy as usize];
+            rule.speaks_at(now) && rule.conditions.hold(request)
+        });
         hits
     }
 
@@ -215,13 +220,12 @@ struct Asked<'r> {
     request: &'r Request<'r>,
     identity: &'r Identity,
     hold: HoldId,
-    #[expect(dead_code, reason = "schedules and what has an end read it")]
-    now: Timestamp,
     found: Found<'r>,
 }
 
 impl Rule {
-    fn new(policy: &Policy, conditions: Conditions, recipe: Recipe, hasher: &KeyHasher) -> Self {
+    fn new(parts: &Parts, hasher: &KeyHasher) -> Self {
+        let Parts { policy, recipe, .. } = parts;
         let of_tier = |tier: Option<&str>, limits: &[PolicyLimit]| -> Vec<KeyBuilder> {
             let beginning = |(limit, limit_index): (&PolicyLimit, u64)| {
                 let counter = Counter {
@@ -244,9 +248,16 @@ impl Rule {
             most_charges: tiers.iter().map(Vec::len).fold(own.len(), usize::max),
             own,
             tiers,
-            conditions,
-            recipe,
+            conditions: parts.conditions.clone(),
+            recipe: parts.recipe.clone(),
+            schedule: parts.schedule.clone(),
         }
+    }
+
+    fn speaks_at(&self, now: Timestamp) -> bool {
+        self.schedule
+            .as_ref()
+            .is_none_or(|schedule| schedule.is_open(now))
     }
 
     /// The limits for `identity`: those of its tier if `policy` names it, else the policy's own.

@@ -71,7 +71,7 @@ fn every_file_in_the_reference_of_policy_files_compiles() {
             panic!("{problems}");
         }
     }
-    assert_eq!(seen, 3);
+    assert!(seen > 3, "only {seen} blocks");
 }
 
 #[test]

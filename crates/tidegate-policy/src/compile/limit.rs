@@ -12,7 +12,7 @@ use crate::document::report::Report;
 const DEFAULT_TTL: Duration = Duration::from_secs(5 * 60);
 
 /// The zone of calendar windows, unless the file names one.
-const DEFAULT_ZONE: &str = "UTC";
+pub(super) const DEFAULT_ZONE: &str = "UTC";
 
 /// The limit that `text` describes. None, after an error, if it describes none.
 pub(super) fn limit(text: &LimitText, report: &mut Report<'_>) -> Option<Limit> {

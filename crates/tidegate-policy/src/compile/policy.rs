@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
-use super::{key, limit, matching, scope};
+use super::{key, limit, matching, schedule, scope};
 use crate::Tier;
 use crate::config::IdentitySettings;
 use crate::document::identity::IdentityText;
@@ -146,6 +146,7 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
         paths,
         conditions,
         recipe: recipe?,
+        schedule: text.schedule.as_deref().map(schedule::schedule),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Which requests a policy speaks about and what it counts them by, in words.
 
+use super::schedule;
 use crate::document::matching::{FieldText, WantedText};
 use crate::document::node::Spanned;
 use crate::document::policy::{OnMissing, PolicyText};
@@ -36,7 +37,14 @@ pub(super) fn in_words(text: &PolicyText) -> String {
         Some(OnMissing::Skip) => " where it has that",
         Some(OnMissing::Fallback) => ", else by address",
     };
-    format!("{}, counted by {}{missing}", words.join(" "), key.join(" and "))
+    let when = text.schedule.as_ref().map_or_else(String::new, |spans| {
+        format!(", only {}", schedule::in_words(spans))
+    });
+    format!(
+        "{}, counted by {}{missing}{when}",
+        words.join(" "),
+        key.join(" and ")
+    )
 }
 
 fn any_of(texts: &[Spanned<String>]) -> String {
@@ -90,6 +98,10 @@ mod tests {
             (
                 "key: [header.x-tenant], on_missing: fallback",
                 "any request, counted by header.x-tenant, else by address",
+            ),
+            (
+                "key: [client.ip], schedule: [{ days: [tue, mon], hours: '08:00-18:00', time_zone: Europe/Berlin }, { days: sat }]",
+                "any request, counted by client.ip, only mon, tue 08:00-18:00 (Europe/Berlin) or sat (UTC)",
             ),
         ] {
             assert_eq!(scope(of), words);

@@ -144,7 +144,8 @@ fn ttl(node: &Node, report: &mut Report<'_>) -> Option<Spanned<Duration>> {
     sound(ttl, |ttl| Limit::concurrency(1, ttl), report)
 }
 
-fn time_zone(node: &Node, report: &mut Report<'_>) -> Option<Spanned<String>> {
+/// An IANA name that the bundled database knows.
+pub(crate) fn time_zone(node: &Node, report: &mut Report<'_>) -> Option<Spanned<String>> {
     let zone = scalar::text(node, report)?;
     if Limit::calendar_window(1, CalendarUnit::Day, &zone.value).is_err() {
         let message = format!("there is no time zone {}", quoted(&zone.value));

@@ -9,6 +9,7 @@ use super::matching::MatchText;
 use super::node::{Node, Place, Spanned, Value};
 use super::report::Report;
 use super::scalar;
+use super::schedule::{SpanText, schedule};
 use crate::policy::OnStoreFailure;
 
 /// One of `policies`, as typed.
@@ -29,6 +30,8 @@ pub(crate) struct PolicyText {
     pub(crate) cost: Option<Spanned<u64>>,
     pub(crate) mode: Option<Spanned<Mode>>,
     pub(crate) on_store_failure: Option<Spanned<OnStoreFailure>>,
+    /// When it speaks; always, if none is written.
+    pub(crate) schedule: Option<Vec<SpanText>>,
 }
 
 /// What happens when a request lacks a part of its key.
@@ -63,6 +66,7 @@ impl PolicyText {
             cost: fields.read("cost", report, cost),
             mode: fields.read("mode", report, mode),
             on_store_failure: fields.read("on_store_failure", report, on_store_failure),
+            schedule: fields.read("schedule", report, schedule),
         };
         fields.read("consistency", report, consistency);
         fields.read("when", report, when);
