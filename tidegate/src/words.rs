@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use tidegate_core::{Cost, Mode};
+use tidegate_core::{Cost, Mode, Timestamp};
 use tidegate_policy::{OnStoreFailure, Policy, in_words};
 
 /// A policy in words, a line for each thing it says.
@@ -23,6 +23,17 @@ impl Display for InWords<'_> {
                 write!(f, "\n  tier {tier}: {}", in_words(&limit.limit))?;
             }
         }
+        for special in &policy.overrides {
+            for limit in &special.limits {
+                write!(
+                    f,
+                    "\n  {} until {}: {}",
+                    special.subject,
+                    day(special.until),
+                    in_words(&limit.limit)
+                )?;
+            }
+        }
         if policy.cost != Cost::ONE {
             write!(f, "\n  a request costs {}", policy.cost.units())?;
         }
@@ -31,6 +42,12 @@ impl Display for InWords<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// The moment as it is written in files.
+fn day(moment: Timestamp) -> String {
+    let nanos = i128::from(moment.as_nanos());
+    jiff::Timestamp::from_nanosecond(nanos).map_or_else(|_| moment.to_string(), |moment| moment.to_string())
 }
 
 /// What is said of a choice that is not the default.

@@ -6,15 +6,16 @@ mod identity;
 mod key;
 mod limit;
 mod matching;
+mod overrides;
 mod policy;
 mod schedule;
 mod scope;
 
-use tidegate_core::KeyHasher;
+use tidegate_core::{KeyHasher, Timestamp};
 
 use crate::document::node::{self, Node, Place};
 use crate::document::report::Report;
-use crate::{Config, Problems};
+use crate::{Config, Problem, Problems};
 
 /// A policy file to compile.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,26 @@ pub struct Compiled {
     pub config: Config,
     /// What its writer should look at.
     pub warnings: Problems,
+    /// What has an end, sorted by it, and what is to be said from then on.
+    expiries: Vec<(Timestamp, Problem)>,
+}
+
+impl Compiled {
+    /// The most ended things told of: more only bury the first.
+    const MOST_ENDED: usize = 100;
+
+    /// The warnings, and one for each thing in the file that has ended by `now`.
+    pub fn warnings_at(&self, now: Timestamp) -> Problems {
+        let mut warnings = self.warnings.clone();
+        let ended = self.expiries.partition_point(|(until, _)| *until <= now);
+        warnings.unreported += ended.saturating_sub(Self::MOST_ENDED);
+        let ended = self.expiries[..ended].iter().take(Self::MOST_ENDED);
+        warnings.each.extend(ended.map(|(_, problem)| problem.clone()));
+        warnings
+            .each
+            .sort_by_key(|problem| (problem.line, problem.column));
+        warnings
+    }
 }
 
 /// What `file` means, with counters named under the secret of `hasher`.
@@ -49,11 +70,13 @@ pub fn compile(file: PolicyFile<'_>, hasher: &KeyHasher) -> Result<Compiled, Pro
             "begin with `policies:` and a list of policies",
         );
     }
+    let expiries = report.take_expiries();
     let problems = report.finish();
     match config {
         Some(config) if !problems.has_errors() => Ok(Compiled {
             config,
             warnings: problems,
+            expiries,
         }),
         _ => Err(problems),
     }

@@ -7,6 +7,7 @@ pub(crate) mod identity;
 pub(crate) mod limit;
 pub(crate) mod matching;
 pub(crate) mod node;
+pub(crate) mod overrides;
 pub(crate) mod policy;
 pub(crate) mod report;
 pub(crate) mod scalar;

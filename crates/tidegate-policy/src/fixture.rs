@@ -27,6 +27,7 @@ pub(crate) fn policy(name: &str, limit: Limit) -> Policy {
         on_store_failure: OnStoreFailure::Allow,
         limits: vec![PolicyLimit::new(name, limit)],
         tiers: vec![],
+        overrides: vec![],
     }
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn plan(policies: &[Policy]) -> Plan<'_> {
             policy_index,
             limit,
             limit_index: 0,
-            tier: None,
+            terms: crate::Terms::Own,
         });
     }
     plan

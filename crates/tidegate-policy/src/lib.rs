@@ -30,8 +30,8 @@ pub use config::{
 pub use identity::{
     ApiKeys, Claims, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, Subject, Tier, WeakKey,
 };
-pub use plan::{Plan, Refusal, Source};
-pub use policy::{OnStoreFailure, Policy, PolicyLimit};
+pub use plan::{Plan, Refusal, Source, Terms};
+pub use policy::{OnStoreFailure, Override, Policy, PolicyLimit};
 pub use problem::{Problem, Problems, Severity};
 pub use request::{Body, Request, Tls};
 pub use set::PolicySet;

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Mode};
 
-use crate::{Policy, PolicyLimit};
+use crate::{Override, Policy, PolicyLimit, Tier};
 
 /// What one request asks of the store, and which limit of which policy each charge came from.
 ///
@@ -45,10 +45,31 @@ pub struct Source<'set> {
     pub policy_index: usize,
     /// The limit.
     pub limit: &'set PolicyLimit,
-    /// Its place among the limits of its tier, from 0.
+    /// Its place among the limits of its terms, from 0.
     pub limit_index: usize,
-    /// The tier whose limit it is; none for the policy's own.
-    pub tier: Option<&'set str>,
+    /// Whose limit it is.
+    pub terms: Terms<'set>,
+}
+
+/// Which of a policy's limits hold for a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Terms<'set> {
+    /// The policy's own.
+    Own,
+    /// Those of a tier.
+    Tier(&'set Tier),
+    /// Those of one subject.
+    Override(&'set Override),
+}
+
+impl<'set> Terms<'set> {
+    /// The tier whose limits they are, if they are a tier's.
+    pub fn tier(self) -> Option<&'set str> {
+        match self {
+            Self::Tier(tier) => Some(tier),
+            Self::Own | Self::Override(_) => None,
+        }
+    }
 }
 
 /// Why a request is refused before any store is asked.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Cost, Limit, Mode};
+use tidegate_core::{Cost, Limit, Mode, Timestamp};
 
-use crate::Tier;
 use crate::answer::Told;
+use crate::{Subject, Tier};
 
 /// What a policy is called and how it treats requests. How it finds them is the set's own business.
 #[derive(Clone, Debug)]
@@ -24,6 +24,21 @@ pub struct Policy {
     pub limits: Vec<PolicyLimit>,
     /// The limits of clients with a tier, by its name.
     pub tiers: Vec<(Tier, Vec<PolicyLimit>)>,
+    /// The limits of single subjects for a time, sorted by subject, which each has at most one. They come before tiers.
+    pub overrides: Vec<Override>,
+}
+
+/// Limits that hold for one subject, up to a moment.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// Whose they are.
+    pub subject: Subject,
+    /// From then on they do not hold.
+    pub until: Timestamp,
+    /// Why, for people.
+    pub reason: Option<Arc<str>>,
+    /// The limits. At least one.
+    pub limits: Vec<PolicyLimit>,
 }
 
 /// One limit of a policy.

@@ -16,14 +16,14 @@ use smallvec::SmallVec;
 use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Timestamp};
 
 use crate::document::policy::OnMissing;
-use crate::plan::{Refusal, Source};
+use crate::plan::{Refusal, Source, Terms};
 use crate::schedule::Schedule;
 use crate::{Identity, Plan, Policy, PolicyLimit, Request};
 use bound::Bound;
 use conditions::Conditions;
 use host::HostPattern;
 use index::Index;
-use key::{Counter, Found, Recipe};
+use key::{Counter, Found, Recipe, Whose};
 use path::PathPattern;
 use views::Segments;
 
@@ -50,6 +50,8 @@ pub(crate) struct Rule {
     own: Vec<KeyBuilder>,
     /// The same for each tier.
     tiers: Vec<Vec<KeyBuilder>>,
+    /// The same for each override.
+    overrides: Vec<Vec<KeyBuilder>>,
     /// The most charges one request can meet here.
     most_charges: usize,
 }
@@ -120,6 +122,7 @@ impl PolicySet {
                 request,
                 identity,
                 hold,
+                now,
                 found,
             };
             self.add(hit.policy as usize, asked, &mut plan);
@@ -188,7 +191,7 @@ impl PolicySet {
                 return;
             }
         };
-        let (tier, limits, beginnings) = rule.limits_for(policy, asked.identity);
+        let (terms, limits, beginnings) = rule.limits_for(policy, asked.identity, asked.now);
         for (limit_index, (limit, beginning)) in limits.iter().zip(beginnings).enumerate() {
             plan.charges.push(Charge {
                 key: key::finish(*beginning, &values),
@@ -202,7 +205,7 @@ impl PolicySet {
                 policy_index,
                 limit,
                 limit_index,
-                tier,
+                terms,
             });
         }
     }
@@ -220,34 +223,42 @@ struct Asked<'r> {
     request: &'r Request<'r>,
     identity: &'r Identity,
     hold: HoldId,
+    now: Timestamp,
     found: Found<'r>,
 }
 
 impl Rule {
     fn new(parts: &Parts, hasher: &KeyHasher) -> Self {
         let Parts { policy, recipe, .. } = parts;
-        let of_tier = |tier: Option<&str>, limits: &[PolicyLimit]| -> Vec<KeyBuilder> {
+        let beginnings = |whose: Whose<'_>, limits: &[PolicyLimit]| -> Vec<KeyBuilder> {
             let beginning = |(limit, limit_index): (&PolicyLimit, u64)| {
                 let counter = Counter {
                     policy: &policy.name,
                     limit_index,
                     algorithm: limit.limit.algorithm().name(),
-                    tier,
+                    whose,
                 };
                 recipe.beginning(hasher, counter)
             };
             limits.iter().zip(0..).map(beginning).collect()
         };
-        let own = of_tier(None, &policy.limits);
+        let own = beginnings(Whose::Own, &policy.limits);
         let tiers: Vec<_> = policy
             .tiers
             .iter()
-            .map(|(tier, limits)| of_tier(Some(tier), limits))
+            .map(|(tier, limits)| beginnings(Whose::Tier(tier), limits))
             .collect();
+        let overrides: Vec<_> = policy
+            .overrides
+            .iter()
+            .map(|special| beginnings(Whose::Subject(&special.subject), &special.limits))
+            .collect();
+        let special = tiers.iter().chain(&overrides);
         Self {
-            most_charges: tiers.iter().map(Vec::len).fold(own.len(), usize::max),
+            most_charges: special.map(Vec::len).fold(own.len(), usize::max),
             own,
             tiers,
+            overrides,
             conditions: parts.conditions.clone(),
             recipe: parts.recipe.clone(),
             schedule: parts.schedule.clone(),
@@ -260,20 +271,32 @@ impl Rule {
             .is_none_or(|schedule| schedule.is_open(now))
     }
 
-    /// The limits for `identity`: those of its tier if `policy` names it, else the policy's own.
+    /// The limits for `identity`: those of its own override while it lasts, else of its tier if `policy` names it, else the
+    /// policy's own.
     fn limits_for<'set>(
         &'set self,
         policy: &'set Policy,
         identity: &Identity,
-    ) -> (Option<&'set str>, &'set [PolicyLimit], &'set [KeyBuilder]) {
-        if let Identity::Known { tier: Some(tier), .. } = identity {
+        now: Timestamp,
+    ) -> (Terms<'set>, &'set [PolicyLimit], &'set [KeyBuilder]) {
+        let Identity::Known { subject, tier, .. } = identity else {
+            return (Terms::Own, &policy.limits, &self.own);
+        };
+        let overrides = &policy.overrides;
+        if let Ok(place) = overrides.binary_search_by(|special| special.subject.cmp(subject))
+            && now < overrides[place].until
+        {
+            let special = &overrides[place];
+            return (Terms::Override(special), &special.limits, &self.overrides[place]);
+        }
+        if let Some(tier) = tier {
             let tiers = policy.tiers.iter().zip(&self.tiers);
             for ((name, limits), beginnings) in tiers {
                 if name == tier {
-                    return (Some(name), limits, beginnings);
+                    return (Terms::Tier(name), limits, beginnings);
                 }
             }
         }
-        (None, &policy.limits, &self.own)
+        (Terms::Own, &policy.limits, &self.own)
     }
 }

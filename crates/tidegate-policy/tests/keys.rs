@@ -159,7 +159,7 @@ fn a_tier_is_the_one_that_the_policy_names_or_none() {
         };
         asked.plan(&set, |plan| {
             (
-                plan.sources[0].tier.map(str::to_owned),
+                plan.sources[0].terms.tier().map(str::to_owned),
                 plan.charges[0].limit.quota(),
             )
         })
@@ -209,6 +209,49 @@ fn tiers_that_share_an_address_have_counters_of_their_own() {
     };
     assert_ne!(as_tier(None), as_tier(Some("pro")));
     assert_ne!(as_tier(Some("max")), as_tier(Some("pro")));
+}
+
+#[test]
+fn an_override_takes_the_place_of_the_tier_until_its_moment() {
+    let set = counting_by(
+        "[identity]",
+        "tiers: { pro: { quota: 99, window: 1s } }, overrides: [{ subject: zoe, until: 2030-01-01, limit: { quota: 5, window: 1s } }, { subject: ann, until: 2027-01-15T08:00:00.000000001Z, limits: [{ quota: 7, window: 1s }, { quota: 70, window: 1h }], reason: exam week }]",
+    );
+    let quotas = |subject, now_ns| {
+        let asked = Asked {
+            identity: known(subject, Some("pro")),
+            now: Timestamp::from_nanos(now_ns),
+            ..Asked::default()
+        };
+        asked.plan(&set, |plan| -> Vec<u64> {
+            plan.charges.iter().map(|charge| charge.limit.quota()).collect()
+        })
+    };
+    let end = 1_800_000_000_000_000_001;
+    assert_eq!(quotas("ann", end - 1), [7, 70]);
+    assert_eq!(quotas("ann", end), [99]);
+    assert_eq!(quotas("zoe", end), [5]);
+    assert_eq!(quotas("bob", end - 1), [99]);
+}
+
+#[test]
+fn an_override_has_counters_of_its_own() {
+    let set = counting_by(
+        "[client.ip]",
+        "overrides: [{ subject: ann, until: 2027-01-16, limit: { quota: 7, window: 1s } }]",
+    );
+    let keys_of = |identity, now_ns| {
+        let asked = Asked {
+            identity,
+            now: Timestamp::from_nanos(now_ns),
+            ..Asked::default()
+        };
+        keys(&set, &asked)
+    };
+    let before = 1_800_000_000_000_000_000;
+    let own = keys_of(Identity::Anonymous, before);
+    assert_ne!(keys_of(known("ann", None), before), own);
+    assert_eq!(keys_of(known("ann", None), before + 86_400_000_000_000), own);
 }
 
 #[test]

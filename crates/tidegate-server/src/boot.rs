@@ -214,6 +214,7 @@ fn limits_of(policy: &Policy) -> impl Iterator<Item = &PolicyLimit> + Clone {
         .limits
         .iter()
         .chain(policy.tiers.iter().flat_map(|(_, limits)| limits))
+        .chain(policy.overrides.iter().flat_map(|special| &special.limits))
 }
 
 #[cfg(test)]

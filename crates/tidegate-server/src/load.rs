@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::{ApiKeys, Compiled, Config, Keyring, PolicyFile, Problems, compile};
+use tidegate_policy::{ApiKeys, Config, Keyring, PolicyFile, Problems, compile};
+
+use crate::clock::Clock;
 
 /// The policy file that holds when none is given.
 pub const BUILT_IN: &str = include_str!("../../../examples/tidegate.yaml");
@@ -74,7 +76,9 @@ impl PolicySource {
             name: &self.name,
             text: &self.text,
         };
-        let Compiled { config, warnings } = compile(file, hasher)?;
+        let compiled = compile(file, hasher)?;
+        let warnings = compiled.warnings_at(Clock::system().now());
+        let config = compiled.config;
         let api_keys = match &config.identity.api_key {
             Some(settings) => {
                 let keyring = self.read_keyring(&settings.keys)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
-use super::{key, limit, matching, schedule, scope};
+use super::{key, limit, matching, overrides, schedule, scope};
 use crate::Tier;
 use crate::config::IdentitySettings;
 use crate::document::identity::IdentityText;
@@ -128,6 +128,7 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
     let label = name.unwrap_or("policy");
     let limits = limits(label, &text.limits, text.cost.as_ref(), report);
     let tiers = tiers(label, text, identity, report);
+    let overrides = overrides::overrides(label, text, identity, report);
     let policy = Policy {
         name: name?.into(),
         scope: scope::in_words(text).into(),
@@ -139,6 +140,7 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
             .map_or(OnStoreFailure::default(), |said| said.value),
         limits,
         tiers,
+        overrides,
     };
     Some(Parts {
         policy,
@@ -188,7 +190,7 @@ fn cost(text: Option<&Spanned<u64>>, report: &mut Report<'_>) -> Cost {
 }
 
 /// The limits in `texts`, labelled after the policy `name`.
-fn limits(
+pub(super) fn limits(
     name: &str,
     texts: &[LimitText],
     cost: Option<&Spanned<u64>>,

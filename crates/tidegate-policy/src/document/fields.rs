@@ -37,6 +37,11 @@ impl<'n> Fields<'n> {
             .map(|(_, node)| node)
     }
 
+    /// Where the mapping begins.
+    pub(crate) fn at(&self) -> Place {
+        self.at
+    }
+
     /// Where the name of the field `name` stands.
     pub(crate) fn place(&self, name: &str) -> Option<Place> {
         self.entries

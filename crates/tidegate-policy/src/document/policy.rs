@@ -7,6 +7,7 @@ use super::gateway::texts;
 use super::limit::LimitText;
 use super::matching::MatchText;
 use super::node::{Node, Place, Spanned, Value};
+use super::overrides::{OverrideText, overrides};
 use super::report::Report;
 use super::scalar;
 use super::schedule::{SpanText, schedule};
@@ -27,6 +28,7 @@ pub(crate) struct PolicyText {
     /// Empty if they are missing or wrong, which has been reported.
     pub(crate) limits: Vec<LimitText>,
     pub(crate) tiers: Vec<(Spanned<String>, Vec<LimitText>)>,
+    pub(crate) overrides: Vec<OverrideText>,
     pub(crate) cost: Option<Spanned<u64>>,
     pub(crate) mode: Option<Spanned<Mode>>,
     pub(crate) on_store_failure: Option<Spanned<OnStoreFailure>>,
@@ -61,8 +63,9 @@ impl PolicyText {
                 .map_or_else(MatchText::default, |node| MatchText::read(node, report)),
             key: key.and_then(|key| texts(key, report)),
             on_missing: fields.read("on_missing", report, on_missing),
-            limits: limits(&mut fields, node.at, report),
+            limits: limits(&mut fields, "a policy", report),
             tiers: fields.read("tiers", report, tiers).unwrap_or_default(),
+            overrides: fields.read("overrides", report, overrides).unwrap_or_default(),
             cost: fields.read("cost", report, cost),
             mode: fields.read("mode", report, mode),
             on_store_failure: fields.read("on_store_failure", report, on_store_failure),
@@ -76,21 +79,21 @@ impl PolicyText {
     }
 }
 
-/// `limit` or `limits`, of which a policy has one.
-fn limits(fields: &mut Fields<'_>, at: Place, report: &mut Report<'_>) -> Vec<LimitText> {
+/// `limit` or `limits`, of which `what` has one.
+pub(super) fn limits(fields: &mut Fields<'_>, what: &str, report: &mut Report<'_>) -> Vec<LimitText> {
     match (fields.take("limit"), fields.take("limits")) {
         (Some(one), None) => LimitText::read(one, report).into_iter().collect(),
         (None, Some(several)) => several_limits(several, report),
         (Some(one), Some(several)) => {
-            let at = fields.place("limits").unwrap_or(at);
-            let message = "a policy has `limit` or `limits`, not both";
+            let at = fields.place("limits").unwrap_or(several.at);
+            let message = format!("{what} has `limit` or `limits`, not both");
             report.error(at, message, "write all of them under `limits`, as a list");
             let one = LimitText::read(one, report).into_iter();
             one.chain(several_limits(several, report)).collect()
         }
         (None, None) => {
-            let message = "a policy has no `limit`";
-            report.error(at, message, "add `limit: { quota: 60, window: 1m }`");
+            let message = format!("{what} has no `limit`");
+            report.error(fields.at(), message, "add `limit: { quota: 60, window: 1m }`");
             Vec::new()
         }
     }

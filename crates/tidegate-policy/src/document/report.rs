@@ -1,5 +1,7 @@
 //! Collects everything wrong with a file.
 
+use tidegate_core::Timestamp;
+
 use super::node::Place;
 use crate::problem::{Problem, Problems, Severity};
 
@@ -24,6 +26,8 @@ pub(crate) struct Report<'a> {
     /// How many of either there were.
     error_count: usize,
     warning_count: usize,
+    /// What will be worth a warning from some moment on.
+    expiries: Vec<(Timestamp, Problem)>,
 }
 
 impl<'a> Report<'a> {
@@ -35,6 +39,7 @@ impl<'a> Report<'a> {
             warnings: Vec::new(),
             error_count: 0,
             warning_count: 0,
+            expiries: Vec::new(),
         }
     }
 
@@ -54,6 +59,24 @@ impl<'a> Report<'a> {
             let problem = self.problem(Severity::Warning, at, message.into(), cure.into());
             self.warnings.push(problem);
         }
+    }
+
+    /// Something whose end is `until`: from then on it is worth a warning.
+    pub(crate) fn ends(
+        &mut self,
+        at: Place,
+        until: Timestamp,
+        message: impl Into<String>,
+        cure: impl Into<String>,
+    ) {
+        let problem = self.problem(Severity::Warning, at, message.into(), cure.into());
+        self.expiries.push((until, problem));
+    }
+
+    /// What has an end, sorted by it.
+    pub(crate) fn take_expiries(&mut self) -> Vec<(Timestamp, Problem)> {
+        self.expiries.sort_by_key(|(until, _)| *until);
+        std::mem::take(&mut self.expiries)
     }
 
     /// How many errors were found so far: whoever compares it with an earlier count knows whether a part was right.

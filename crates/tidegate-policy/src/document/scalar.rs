@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tidegate_core::Timestamp;
+
 use super::node::{Node, Spanned, Value};
 use super::report::{Report, any_of, nearest, quoted};
 
@@ -79,6 +81,25 @@ pub(crate) fn duration(node: &Node, report: &mut Report<'_>) -> Option<Spanned<D
                 }
             };
             report.error(node.at, format!("{} is not a duration", quoted(text)), cure);
+            None
+        }
+    }
+}
+
+/// `node` as a moment: `2027-01-01T00:00:00Z`, or a day, which means its beginning in UTC.
+pub(crate) fn moment(node: &Node, report: &mut Report<'_>) -> Option<Spanned<Timestamp>> {
+    let text = raw(node, "a moment", report)?;
+    let instant = text.parse::<jiff::Timestamp>().ok().or_else(|| {
+        let day = text.parse::<jiff::civil::Date>().ok()?;
+        jiff::tz::TimeZone::UTC.to_timestamp(day.at(0, 0, 0, 0)).ok()
+    });
+    let nanos = instant.and_then(|instant| u64::try_from(instant.as_nanosecond()).ok());
+    match nanos {
+        Some(nanos) => Some(spanned(node, Timestamp::from_nanos(nanos))),
+        None => {
+            let message = format!("{} is not a moment", quoted(text));
+            let cure = "write such as `2027-01-01T00:00:00Z`, or a day: `2027-01-01`";
+            report.error(node.at, message, cure);
             None
         }
     }

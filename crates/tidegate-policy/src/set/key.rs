@@ -107,7 +107,7 @@ impl Recipe {
 
     /// The beginning of the keys of one limit: all that is known before any request comes.
     ///
-    /// The tier is part of it: limits that take turns on one counter each forgive what only the other still counts, so a subject
+    /// Whose limits they are is part of it: limits that take turns on one counter each forgive what only the other still counts, so a subject
     /// with keys of two tiers would get far more than both. The algorithm is part of it because each keeps state of its own kind;
     /// the numbers are not: a changed quota goes on with the old counter.
     pub(crate) fn beginning(&self, hasher: &KeyHasher, of: Counter<'_>) -> KeyBuilder {
@@ -115,8 +115,9 @@ impl Recipe {
         key.part(of.policy.as_bytes());
         key.part(&of.limit_index.to_le_bytes());
         key.part(of.algorithm.as_bytes());
-        key.part(&[u8::from(of.tier.is_some())]);
-        key.part(of.tier.unwrap_or_default().as_bytes());
+        let (kind, name) = of.whose.parts();
+        key.part(&[kind]);
+        key.part(name.as_bytes());
         // As wide on every machine: a 32-bit Worker names the same counters.
         key.part(&(self.parts.len() as u64).to_le_bytes());
         for part in &self.parts {
@@ -132,7 +133,26 @@ pub(crate) struct Counter<'a> {
     pub(crate) policy: &'a str,
     pub(crate) limit_index: u64,
     pub(crate) algorithm: &'static str,
-    pub(crate) tier: Option<&'a str>,
+    pub(crate) whose: Whose<'a>,
+}
+
+/// Whose the limits are: everybody's, those of a tier, or those of one subject.
+#[derive(Clone, Copy)]
+pub(crate) enum Whose<'a> {
+    Own,
+    Tier(&'a str),
+    Subject(&'a str),
+}
+
+impl<'a> Whose<'a> {
+    /// The kind and the name, as keys have them. They are hashed, so a number once given keeps its meaning.
+    fn parts(self) -> (u8, &'a str) {
+        match self {
+            Self::Own => (0, ""),
+            Self::Tier(tier) => (1, tier),
+            Self::Subject(subject) => (2, subject),
+        }
+    }
 }
 
 /// The key that begins with `beginning` and goes on with `values`.

@@ -1,0 +1,62 @@
+//! What `overrides` mean.
+
+use std::collections::HashMap;
+
+use super::policy::limits;
+use crate::document::identity::IdentityText;
+use crate::document::policy::PolicyText;
+use crate::document::report::{Report, quoted};
+use crate::policy::Override;
+
+/// The most overrides of a policy.
+const MAX_OVERRIDES: usize = 10_000;
+
+/// The overrides of the policy called `name`, sorted by subject.
+pub(super) fn overrides(
+    name: &str,
+    text: &PolicyText,
+    identity: &IdentityText,
+    report: &mut Report<'_>,
+) -> Vec<Override> {
+    if let (Some(first), false) = (text.overrides.first(), identity.has_api_key) {
+        let message = "nobody is a subject here: subjects come with API keys";
+        let cure = "add `identity: { api_key: … }`, or remove `overrides`";
+        report.warning(first.at, message, cure);
+    }
+    if let Some(beyond) = text.overrides.get(MAX_OVERRIDES) {
+        let message = format!("a policy has at most {MAX_OVERRIDES} overrides");
+        report.error(beyond.at, message, "give many subjects a tier instead");
+    }
+    let mut lines = HashMap::new();
+    let mut overrides = Vec::new();
+    for text_of_one in text.overrides.iter().take(MAX_OVERRIDES) {
+        let limits = limits(name, &text_of_one.limits, text.cost.as_ref(), report);
+        let (Some(subject), Some(until)) = (&text_of_one.subject, &text_of_one.until) else {
+            continue;
+        };
+        let shown = quoted(&subject.value);
+        if let Some(line) = lines.insert(&subject.value, subject.at.line) {
+            let message = format!("{shown} has an override in line {line} already");
+            report.error(subject.at, message, "keep one of them");
+            continue;
+        }
+        let message = format!("this override of {shown} has ended");
+        report.ends(
+            until.at,
+            until.value,
+            message,
+            "remove it, or write a later moment",
+        );
+        overrides.push(Override {
+            subject: subject.value.as_str().into(),
+            until: until.value,
+            reason: text_of_one
+                .reason
+                .as_ref()
+                .map(|reason| reason.value.as_str().into()),
+            limits,
+        });
+    }
+    overrides.sort_by(|one, other| one.subject.cmp(&other.subject));
+    overrides
+}
