@@ -1,6 +1,7 @@
 //! From what was typed to what it means.
 
 mod answers;
+mod forwarding;
 mod gateway;
 mod identity;
 mod key;
@@ -10,6 +11,7 @@ mod overrides;
 mod policy;
 mod schedule;
 mod scope;
+mod upstream;
 
 use tidegate_core::{KeyHasher, Timestamp};
 
@@ -86,12 +88,14 @@ pub fn compile(file: PolicyFile<'_>, hasher: &KeyHasher) -> Result<Compiled, Pro
 fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     let document = crate::document::Document::read(root, report);
     let gateway = gateway::gateway(&document.gateway, report);
+    let forwarding = forwarding::forwarding(&document, report);
     let identity = identity::identity(&document.identity, report);
     let policies = policy::policies(&document.policies, &document.identity, report);
     Config {
         store: gateway::store(document.store.as_ref(), report),
         policies: policy::set(policies, &identity, hasher, report),
         answers: answers::answers(&document.answers, report),
+        forwarding,
         gateway,
         identity,
     }

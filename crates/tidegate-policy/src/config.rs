@@ -1,20 +1,26 @@
 //! What a policy file means: settings that cannot be wrong, with their defaults.
 
+mod forwarding;
 mod gateway;
 mod identity;
 mod upstream;
 
+pub use forwarding::Forwarding;
 pub use gateway::{Bounds, Gateway, Timeouts, Trust};
 pub use identity::{ApiKeySettings, IdentitySettings, KeyPlace, Treatment};
-pub use upstream::{Upstream, UpstreamError};
+pub use upstream::{
+    ClientCertificate, Ejection, HealthCheck, Server, ServerUrl, Upstream, UpstreamError, UpstreamTls,
+};
 
 use crate::{Answers, PolicySet};
 
 /// Everything a policy file says.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the gateway listens and forwards to, and what it bounds.
+    /// Where the gateway listens, and what it bounds.
     pub gateway: Gateway,
+    /// Which requests go to which upstream.
+    pub forwarding: Forwarding,
     /// Where counters are kept.
     pub store: StoreSettings,
     /// How a request becomes an identity.

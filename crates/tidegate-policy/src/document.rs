@@ -12,6 +12,7 @@ pub(crate) mod policy;
 pub(crate) mod report;
 pub(crate) mod scalar;
 pub(crate) mod schedule;
+pub(crate) mod upstream;
 
 use answers::AnswersText;
 use fields::Fields;
@@ -20,6 +21,7 @@ use identity::IdentityText;
 use node::{Node, Value};
 use policy::PolicyText;
 use report::Report;
+use upstream::{RouteText, UpstreamText};
 
 /// The most policies in a file.
 pub(crate) const MAX_POLICIES: usize = 10_000;
@@ -28,6 +30,8 @@ pub(crate) const MAX_POLICIES: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     pub(crate) gateway: GatewayText,
+    pub(crate) upstreams: Vec<UpstreamText>,
+    pub(crate) routes: Vec<RouteText>,
     pub(crate) store: Option<StoreText>,
     pub(crate) identity: IdentityText,
     pub(crate) answers: AnswersText,
@@ -43,6 +47,12 @@ impl Document {
         let document = Self {
             gateway: fields
                 .read("gateway", report, GatewayText::read)
+                .unwrap_or_default(),
+            upstreams: fields
+                .read("upstreams", report, upstream::upstreams)
+                .unwrap_or_default(),
+            routes: fields
+                .read("routes", report, upstream::routes)
                 .unwrap_or_default(),
             store: fields.read("store", report, StoreText::read),
             identity: fields

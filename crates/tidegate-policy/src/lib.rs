@@ -24,8 +24,9 @@ pub use address::AddressPart;
 pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{
-    ApiKeySettings, Bounds, Config, Gateway, IdentitySettings, KeyPlace, StoreSettings, Timeouts, Treatment,
-    Trust, Upstream, UpstreamError,
+    ApiKeySettings, Bounds, ClientCertificate, Config, Ejection, Forwarding, Gateway, HealthCheck,
+    IdentitySettings, KeyPlace, Server, ServerUrl, StoreSettings, Timeouts, Treatment, Trust, Upstream,
+    UpstreamError, UpstreamTls,
 };
 pub use identity::{
     ApiKeys, Claims, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, Subject, Tier, WeakKey,
@@ -35,5 +36,6 @@ pub use policy::{OnStoreFailure, Override, Policy, PolicyLimit};
 pub use problem::{Problem, Problems, Severity};
 pub use request::{Body, Request, Tls};
 pub use set::PolicySet;
+pub use set::routes::{Choice, HostRewrite, Route, Routes};
 pub use verdict::{Course, Reading, Reason, Shadow, StoreFailure, Verdict};
 pub use words::in_words;

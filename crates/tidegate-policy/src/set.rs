@@ -7,6 +7,7 @@ pub(crate) mod index;
 pub(crate) mod key;
 pub(crate) mod parts;
 pub(crate) mod path;
+pub(crate) mod routes;
 pub(crate) mod trie;
 pub(crate) mod views;
 

@@ -122,8 +122,11 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         .enable_all()
         .build()
         .map_err(BootError::System)?;
-    let (upstream, demo) = runtime.block_on(origin(&options, gateway.upstream.clone()))?;
-    let mut settings = Settings::configured(gateway, upstream.clone());
+    let (upstream, demo) = runtime.block_on(origin(
+        &options,
+        live.config.forwarding.default_upstream().cloned(),
+    ))?;
+    let mut settings = Settings::configured(&live.config.gateway, upstream.clone());
     settings.timeouts.drain = options.drain;
     let policies = live.config.policies.policies().to_vec();
     let store = Memory::new(table_size(live.config.store, &policies));

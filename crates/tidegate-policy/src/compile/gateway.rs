@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::config::{Bounds, Gateway, StoreSettings, Timeouts, Trust, UpstreamError};
+use crate::config::{Bounds, Gateway, StoreSettings, Timeouts, Trust};
 use crate::document::gateway::{BoundsText, GatewayText, StoreText, TimeoutsText};
 use crate::document::node::Spanned;
 use crate::document::report::{Report, quoted};
@@ -42,14 +42,6 @@ pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
             .listen
             .as_ref()
             .map_or(default.listen, |texts| listen(texts, report)),
-        upstream: text.upstream.as_ref().and_then(|text| {
-            parsed(
-                text,
-                "an upstream",
-                |error: UpstreamError| error.to_string(),
-                report,
-            )
-        }),
         trust: trust(text, report),
         timeouts: timeouts(&text.timeouts, report),
         bounds: bounds(&text.limits, report),
@@ -195,7 +187,7 @@ pub(super) fn within<N: TryFrom<u64>>(
 }
 
 /// What `text` means as a `T`, which messages call `what`.
-fn parsed<T>(
+pub(super) fn parsed<T>(
     text: &Spanned<String>,
     what: &str,
     cure: impl FnOnce(T::Err) -> String,

@@ -226,7 +226,11 @@ pub(super) fn limits(
 }
 
 /// `name`, if it can stand in headers, logs and metrics as it is.
-fn checked_name<'n>(name: &'n Spanned<String>, what: &str, report: &mut Report<'_>) -> Option<&'n str> {
+pub(super) fn checked_name<'n>(
+    name: &'n Spanned<String>,
+    what: &str,
+    report: &mut Report<'_>,
+) -> Option<&'n str> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     if name.value.len() <= MAX_NAME_BYTES && name.value.bytes().all(allowed) {
         return Some(&name.value);

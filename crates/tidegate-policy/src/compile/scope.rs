@@ -1,13 +1,12 @@
 //! Which requests a policy speaks about and what it counts them by, in words.
 
 use super::schedule;
-use crate::document::matching::{FieldText, WantedText};
+use crate::document::matching::{FieldText, MatchText, WantedText};
 use crate::document::node::Spanned;
 use crate::document::policy::{OnMissing, PolicyText};
 
-/// The scope of the policy in `text`: `POST /login, counted by client.ip`.
-pub(super) fn in_words(text: &PolicyText) -> String {
-    let matching = &text.matching;
+/// Which requests match: `POST /login on a.test`.
+pub(super) fn requests(matching: &MatchText) -> String {
     let mut words: Vec<String> = [&matching.method, &matching.path]
         .into_iter()
         .filter(|texts| !texts.is_empty())
@@ -26,6 +25,12 @@ pub(super) fn in_words(text: &PolicyText) -> String {
     ] {
         words.extend(fields.iter().map(|field| condition(kind, field)));
     }
+    words.join(" ")
+}
+
+/// The scope of the policy in `text`: `POST /login, counted by client.ip`.
+pub(super) fn in_words(text: &PolicyText) -> String {
+    let requests = requests(&text.matching);
     let key: Vec<&str> = text
         .key
         .iter()
@@ -40,11 +45,7 @@ pub(super) fn in_words(text: &PolicyText) -> String {
     let when = text.schedule.as_ref().map_or_else(String::new, |spans| {
         format!(", only {}", schedule::in_words(spans))
     });
-    format!(
-        "{}, counted by {}{missing}{when}",
-        words.join(" "),
-        key.join(" and ")
-    )
+    format!("{requests}, counted by {}{missing}{when}", key.join(" and "))
 }
 
 fn any_of(texts: &[Spanned<String>]) -> String {

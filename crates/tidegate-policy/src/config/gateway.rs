@@ -6,15 +6,11 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::Upstream;
-
-/// Where the gateway listens and forwards to, and what it bounds.
+/// Where the gateway listens, and what it bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
     /// Addresses to listen on, at least one. Default: `127.0.0.1:8080`.
     pub listen: Vec<SocketAddr>,
-    /// The origin. Default: none, and then the door has to be told another way.
-    pub upstream: Option<Upstream>,
     /// Whose `X-Forwarded-For` is believed. Default: nobody's.
     pub trust: Trust,
     /// How long each step may take.
@@ -29,7 +25,6 @@ impl Default for Gateway {
     fn default() -> Self {
         Self {
             listen: vec![SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080))],
-            upstream: None,
             trust: Trust::Nobody,
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),

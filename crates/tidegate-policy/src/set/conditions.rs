@@ -47,6 +47,16 @@ impl Conditions {
                 .all(|(name, wanted)| wanted.is_met(cookies(request.headers, name)))
     }
 
+    /// Whether whatever meets `others` meets these too. False where that is not easily told.
+    pub(crate) fn are_met_by_all_of(&self, others: &Self) -> bool {
+        let methods = self.methods.is_empty()
+            || (!others.methods.is_empty() && others.methods.iter().all(|method| self.allow_method(method)));
+        methods
+            && self.headers.iter().all(|wanted| others.headers.contains(wanted))
+            && self.query.iter().all(|wanted| others.query.contains(wanted))
+            && self.cookies.iter().all(|wanted| others.cookies.contains(wanted))
+    }
+
     pub(crate) fn allow_method(&self, method: &Method) -> bool {
         self.methods.is_empty() || self.methods.contains(method)
     }

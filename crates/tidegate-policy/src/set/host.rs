@@ -48,6 +48,20 @@ impl HostPattern {
             Self::Exact(name)
         })
     }
+
+    /// Whether every host that `other` matches is matched by this one.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let is_below = |name: &str, above: &str| {
+            name.strip_suffix(above)
+                .is_some_and(|front| front.len() > 1 && front.ends_with('.'))
+        };
+        match (self, other) {
+            (Self::Exact(own), Self::Exact(name)) => own == name,
+            (Self::Exact(_), Self::Below(_)) => false,
+            (Self::Below(own), Self::Exact(name)) => is_below(name, own),
+            (Self::Below(own), Self::Below(name)) => own == name || is_below(name, own),
+        }
+    }
 }
 
 /// `host` in small letters, without port and without the root's dot. Allocates only when there are capitals.

@@ -73,6 +73,22 @@ impl PathPattern {
         pattern.names_once()
     }
 
+    /// Whether every path that `other` matches is matched by this one.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let (own, others) = (&self.segments, &other.segments);
+        let long_enough = if self.open_ended {
+            others.len() >= own.len()
+        } else {
+            others.len() == own.len() && !other.open_ended
+        };
+        long_enough
+            && own.iter().zip(others).all(|(own, other)| match (own, other) {
+                (Segment::Any(_), _) => true,
+                (Segment::Literal(own), Segment::Literal(other)) => own == other,
+                (Segment::Literal(_), Segment::Any(_)) => false,
+            })
+    }
+
     /// Which segment is called `name`.
     pub(crate) fn named(&self, name: &str) -> Option<usize> {
         let is_it = |segment: &Segment| matches!(segment, Segment::Any(Some(own)) if own == name);

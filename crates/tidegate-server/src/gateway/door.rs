@@ -74,7 +74,11 @@ impl<S: Store> Door<S> {
 
     fn check(&self, request: &mut Request<Incoming>) -> Result<(), Fault> {
         let settings = &self.worker.settings;
-        framing::normalize(request, &settings.bounds, settings.upstream.authority())?;
+        framing::normalize(
+            request,
+            &settings.bounds,
+            &settings.upstream.servers[0].url.authority(),
+        )?;
         if request.body().size_hint().lower() > settings.bounds.body_bytes {
             return Err(Fault::RequestBodyTooLong);
         }

@@ -140,7 +140,7 @@ impl Pool {
 }
 
 async fn connect(settings: &Settings) -> io::Result<TcpStream> {
-    let authority = settings.upstream.authority();
+    let authority = settings.upstream.servers[0].url.authority();
     let host = authority.host();
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let host = bare.unwrap_or(host);
