@@ -1,5 +1,6 @@
 //! From what was typed to what it means.
 
+mod access;
 mod answers;
 mod forwarding;
 mod gateway;
@@ -94,6 +95,7 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     Config {
         store: gateway::store(document.store.as_ref(), report),
         policies: policy::set(policies, &identity, hasher, report),
+        access: access::access(&document.access, &document.identity, report),
         answers: answers::answers(&document.answers, report),
         forwarding,
         gateway,

@@ -12,7 +12,7 @@ pub use upstream::{
     ClientCertificate, Ejection, HealthCheck, Server, ServerUrl, Upstream, UpstreamError, UpstreamTls,
 };
 
-use crate::{Answers, PolicySet};
+use crate::{Access, Answers, PolicySet};
 
 /// Everything a policy file says.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct Config {
     pub store: StoreSettings,
     /// How a request becomes an identity.
     pub identity: IdentitySettings,
+    /// Who is let in and who is not, whatever the policies say. Default: nothing is said of anybody.
+    pub access: Access,
     /// How clients are told of their limits. Default: draft -11, with `X-RateLimit` fields, without jitter.
     pub answers: Answers,
     /// The policies, compiled.

@@ -1,5 +1,6 @@
 //! What was typed: the shape of a policy file, every value with its place, judged by nothing but itself.
 
+pub(crate) mod access;
 pub(crate) mod answers;
 pub(crate) mod fields;
 pub(crate) mod gateway;
@@ -14,6 +15,7 @@ pub(crate) mod scalar;
 pub(crate) mod schedule;
 pub(crate) mod upstream;
 
+use access::AccessText;
 use answers::AnswersText;
 use fields::Fields;
 use gateway::{GatewayText, StoreText};
@@ -34,6 +36,7 @@ pub(crate) struct Document {
     pub(crate) routes: Vec<RouteText>,
     pub(crate) store: Option<StoreText>,
     pub(crate) identity: IdentityText,
+    pub(crate) access: AccessText,
     pub(crate) answers: AnswersText,
     pub(crate) policies: Vec<PolicyText>,
 }
@@ -57,6 +60,9 @@ impl Document {
             store: fields.read("store", report, StoreText::read),
             identity: fields
                 .read("identity", report, IdentityText::read)
+                .unwrap_or_default(),
+            access: fields
+                .read("access", report, AccessText::read)
                 .unwrap_or_default(),
             answers: fields
                 .read("answers", report, AnswersText::read)

@@ -3,6 +3,7 @@
 //! Pure: a policy file becomes a [`Config`] with its [`PolicySet`], a [`Request`] with its [`Identity`] becomes a [`Plan`] of
 //! charges, the store's decisions become a verdict, and a verdict becomes header fields and a body.
 
+mod access;
 mod address;
 mod answer;
 mod compile;
@@ -20,6 +21,7 @@ mod set;
 mod verdict;
 mod words;
 
+pub use access::{Access, MAX_LISTED, Standing};
 pub use address::AddressPart;
 pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Timestamp};
 
+use crate::access::AccessList;
 use crate::document::policy::OnMissing;
 use crate::plan::{Refusal, Source, Terms};
 use crate::schedule::Schedule;
@@ -45,6 +46,8 @@ pub struct PolicySet {
 pub(crate) struct Rule {
     pub(crate) conditions: Conditions,
     pub(crate) recipe: Recipe,
+    /// Whom it does not count.
+    exempt: Option<AccessList>,
     /// When it speaks; always, if there is none.
     schedule: Option<Schedule>,
     /// The beginnings of keys, for each limit of the policy itself.
@@ -65,6 +68,7 @@ pub(crate) struct Parts {
     pub(crate) paths: Vec<PathPattern>,
     pub(crate) conditions: Conditions,
     pub(crate) recipe: Recipe,
+    pub(crate) exempt: Option<AccessList>,
     pub(crate) schedule: Option<Schedule>,
 }
 
@@ -177,6 +181,9 @@ impl PolicySet {
     /// Adds what policy number `policy_index` asks.
     fn add<'set>(&'set self, policy_index: usize, asked: Asked<'_>, plan: &mut Plan<'set>) {
         let (policy, rule) = (&self.policies[policy_index], &self.rules[policy_index]);
+        if rule.exempts(asked) {
+            return;
+        }
         let values = rule
             .recipe
             .values(asked.request, asked.identity, asked.found, self.ipv6_prefix);
@@ -262,8 +269,16 @@ impl Rule {
             overrides,
             conditions: parts.conditions.clone(),
             recipe: parts.recipe.clone(),
+            exempt: parts.exempt.clone(),
             schedule: parts.schedule.clone(),
         }
+    }
+
+    fn exempts(&self, asked: Asked<'_>) -> bool {
+        let Some(list) = &self.exempt else {
+            return false;
+        };
+        list.holds(asked.request.client, asked.identity, asked.now)
     }
 
     fn speaks_at(&self, now: Timestamp) -> bool {

@@ -1,6 +1,6 @@
 //! How much a policy file may hold, and how much is said about it.
 
-use tidegate_core::KeyHasher;
+use tidegate_core::{KeyHasher, Timestamp};
 use tidegate_policy::{Compiled, PolicyFile, Problems, compile};
 
 fn compiled(text: &str) -> Result<Compiled, Problems> {
@@ -31,6 +31,34 @@ fn an_error_behind_a_hundred_warnings_is_told_and_keeps_the_file_from_being_used
         "{problems}"
     );
     assert!(problems.to_string().ends_with("and 51 more"), "{problems}");
+}
+
+#[test]
+fn the_limits_of_an_override_count_towards_the_sixteen_of_a_request() {
+    let with = |count: usize| {
+        let limits = vec!["{ quota: 1, window: 1s }"; count].join(", ");
+        compiled(&policies(
+            1,
+            &format!("], overrides: [{{ subject: a, until: 2099-01-01, limits: [{limits}] }}"),
+        ))
+    };
+    assert!(with(16).is_ok());
+    let problems = with(17).unwrap_err();
+    assert!(problems.to_string().contains("more than 16 limits"), "{problems}");
+}
+
+#[test]
+fn what_has_ended_is_warned_of_from_its_moment_on() {
+    let text = format!(
+        "access: {{ deny: [{{ cidr: 192.0.2.1, until: 1970-01-02 }}] }}\n{}",
+        policies(1, "], exempt: [{ cidr: 192.0.2.1, until: 1970-01-03 }")
+    );
+    let compiled = compiled(&text).unwrap();
+    let day = 86_400_000_000_000;
+    for (now, ended) in [(day - 1, 0), (day, 1), (2 * day - 1, 1), (2 * day, 2)] {
+        let warnings = compiled.warnings_at(Timestamp::from_nanos(now));
+        assert_eq!(warnings.len(), ended, "{warnings}");
+    }
 }
 
 #[test]

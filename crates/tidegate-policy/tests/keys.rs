@@ -255,6 +255,26 @@ fn an_override_has_counters_of_its_own() {
 }
 
 #[test]
+fn a_policy_does_not_count_whom_it_exempts() {
+    let set = counting_by(
+        "[client.ip]",
+        "exempt: [192.0.2.0/24, { subject: ann }, { cidr: 198.51.100.1, until: 2027-01-15T08:00:00Z }]",
+    );
+    let counted = |client: &str, identity| {
+        let asked = Asked {
+            client: client.parse().unwrap(),
+            identity,
+            ..Asked::default()
+        };
+        keys(&set, &asked).len()
+    };
+    assert_eq!(counted("192.0.2.9", Identity::Anonymous), 0);
+    assert_eq!(counted("203.0.113.9", known("ann", None)), 0);
+    assert_eq!(counted("203.0.113.9", known("bob", None)), 1);
+    assert_eq!(counted("198.51.100.1", Identity::Anonymous), 1, "that has ended");
+}
+
+#[test]
 fn a_missing_empty_or_repeated_part_follows_on_missing() {
     for lacking in [&[][..], &[""], &["a", "a"]] {
         let asked = with_kind(lacking);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::{ApiKeys, Config, Keyring, PolicyFile, Problems, compile};
+use tidegate_policy::{Access, ApiKeys, Config, Keyring, PolicyFile, Problems, compile};
 
 use crate::clock::Clock;
 
@@ -78,7 +78,8 @@ impl PolicySource {
         };
         let compiled = compile(file, hasher)?;
         let warnings = compiled.warnings_at(Clock::system().now());
-        let config = compiled.config;
+        let mut config = compiled.config;
+        self.read_lists(&mut config.access)?;
         let api_keys = match &config.identity.api_key {
             Some(settings) => {
                 let keyring = self.read_keyring(&settings.keys)?;
@@ -98,6 +99,27 @@ impl PolicySource {
 }
 
 impl PolicySource {
+    /// The files of addresses that `access` names.
+    fn read_lists(&self, access: &mut Access) -> Result<(), LoadError> {
+        let names: Vec<String> = access.files().into_iter().map(str::to_owned).collect();
+        for name in names {
+            let list = Self::read_file(&self.folder.join(&name)).map_err(|error| match error {
+                LoadError::Unreadable { name, error } => LoadError::UnreadableList {
+                    name,
+                    named_in: self.name.clone(),
+                    error,
+                },
+                other => other,
+            })?;
+            let file = PolicyFile {
+                name: &list.name,
+                text: &list.text,
+            };
+            access.read_file(&name, file)?;
+        }
+        Ok(())
+    }
+
     /// The key file called `keys` in the policy file.
     fn read_keyring(&self, keys: &str) -> Result<Keyring, LoadError> {
         let keys = Self::read_file(&self.folder.join(keys)).map_err(|error| match error {
@@ -146,6 +168,15 @@ pub enum LoadError {
         /// Why.
         error: io::Error,
     },
+    /// The same, of a file of addresses that a policy file names.
+    UnreadableList {
+        /// The file of addresses.
+        name: String,
+        /// The policy file.
+        named_in: String,
+        /// Why.
+        error: io::Error,
+    },
     /// A file says something wrong.
     Invalid(Problems),
 }
@@ -176,6 +207,15 @@ impl fmt::Display for LoadError {
             } => write!(
                 f,
                 "cannot read {name}, the API keys that {named_in} names: {} (`tidegate hash-key` makes its entries)",
+                in_words(error)
+            ),
+            Self::UnreadableList {
+                name,
+                named_in,
+                error,
+            } => write!(
+                f,
+                "cannot read {name}, the addresses that {named_in} names: {} (write one address or network a line)",
                 in_words(error)
             ),
             Self::Invalid(problems) => problems.fmt(f),
@@ -234,6 +274,24 @@ mod tests {
         let error =
             PolicySource::read_from("<stdin>", io::repeat(b' ').take(MAX_FILE_BYTES + 1)).unwrap_err();
         assert_eq!(error.to_string(), "cannot read <stdin>: it is larger than 16 MiB");
+    }
+
+    #[test]
+    fn files_of_addresses_are_read_from_the_folder_of_the_policy_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let policies = folder.path().join("tidegate.yaml");
+        std::fs::write(&policies, "access: { deny: { file: bad.txt } }\npolicies: []").unwrap();
+        let load = || PolicySource::read_file(&policies).unwrap().load(&hasher());
+        let missing = load().unwrap_err().to_string();
+        assert!(
+            missing.contains("bad.txt, the addresses that ") && missing.contains("there is no such file"),
+            "{missing}"
+        );
+        std::fs::write(folder.path().join("bad.txt"), "192.0.2.0/24\n").unwrap();
+        let access = load().unwrap().config.access;
+        let now = tidegate_core::Timestamp::EPOCH;
+        assert!(access.denies_address("192.0.2.1".parse().unwrap(), now));
+        assert!(!access.denies_address("192.0.3.1".parse().unwrap(), now));
     }
 
     #[test]

@@ -11,7 +11,9 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, Response};
 use tidegate_core::{Decisions, HoldId, Timestamp};
-use tidegate_policy::{Body, Config, Course, Identity, Request, StoreFailure, Verdict, tell_origin};
+use tidegate_policy::{
+    Body, Config, Course, Identity, Plan, Request, Standing, StoreFailure, Verdict, tell_origin,
+};
 use tidegate_store::{Store, StoreError};
 
 use crate::clock::Clock;
@@ -80,17 +82,25 @@ impl<S: Store> Pipeline<S> {
         let now = self.clock.now();
         let Config {
             gateway,
+            access,
             answers,
             policies,
             ..
         } = &live.config;
         let request = view(request, gateway.trust.client(peer, request.headers()));
+        if access.denies_address(request.client, now) {
+            return Admission::Answered(answers.refuse_access(&request));
+        }
         let identity = match live.api_keys.as_ref().map(|keys| keys.identify(&request)) {
             None => Identity::Anonymous,
             Some(Ok(identity)) => identity,
             Some(Err(refusal)) => return Admission::Answered(answers.refuse_key(&refusal, &request)),
         };
-        let plan = policies.plan(&request, &identity, hold, now);
+        let plan = match access.standing(request.client, &identity, now) {
+            Standing::Denied => return Admission::Answered(answers.refuse_access(&request)),
+            Standing::Allowed => Plan::default(),
+            Standing::Unlisted => policies.plan(&request, &identity, hold, now),
+        };
         // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
         let mut slots = Hold::of(&plan, hold, &self.store, &self.clock);
         let verdict = if plan.charges.is_empty() {

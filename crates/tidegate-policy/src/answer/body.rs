@@ -13,6 +13,8 @@ const MISSING_PART: &[u8] =
     br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"missing_key_part""#;
 const AMBIGUOUS_PATH: &[u8] =
     br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"ambiguous_path""#;
+const ACCESS_DENIED: &[u8] =
+    br#"{"type":"about:blank","title":"Forbidden","status":403,"error":"access_denied""#;
 const KEY_MISSING: &[u8] =
     br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"missing_api_key""#;
 const KEY_UNKNOWN: &[u8] =
@@ -74,6 +76,12 @@ pub(super) fn unplanned(out: &mut Vec<u8>, refusal: &Refusal<'_>) {
             });
         }
     }
+}
+
+/// The client is on the list of those who are denied.
+pub(super) fn access_denied(out: &mut Vec<u8>) {
+    out.extend_from_slice(ACCESS_DENIED);
+    message(out, |out| out.extend_from_slice(b"This client is not let in."));
 }
 
 /// The API key was refused. The key is not in the body.

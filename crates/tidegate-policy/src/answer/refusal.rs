@@ -76,6 +76,15 @@ impl Answers {
         Some(respond(request, status, fields, text.bytes(&bytes)))
     }
 
+    /// The whole response to a request of a client that `access` denies: 403.
+    pub fn refuse_access(&self, request: &Request<'_>) -> Response<Bytes> {
+        let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
+        let mut text = Vec::with_capacity(USUAL_BYTES);
+        body::access_denied(&mut text);
+        about_body(request, &mut fields);
+        respond(request, StatusCode::FORBIDDEN, fields, text.into())
+    }
+
     /// The whole response to a request whose API key was refused: 401.
     pub fn refuse_key(&self, refusal: &KeyRefusal<'_>, request: &Request<'_>) -> Response<Bytes> {
         let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);

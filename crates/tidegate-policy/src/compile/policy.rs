@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
-use super::{key, limit, matching, overrides, schedule, scope};
+use super::{access, key, limit, matching, overrides, schedule, scope};
 use crate::Tier;
 use crate::config::IdentitySettings;
 use crate::document::identity::IdentityText;
@@ -148,6 +148,7 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
         paths,
         conditions,
         recipe: recipe?,
+        exempt: access::exempt(&text.exempt, identity, report),
         schedule: text.schedule.as_deref().map(schedule::schedule),
     })
 }

@@ -2,6 +2,7 @@
 
 use tidegate_core::Mode;
 
+use super::access::{EntryText, entries};
 use super::fields::{Fields, one_or_many};
 use super::gateway::texts;
 use super::limit::LimitText;
@@ -32,6 +33,8 @@ pub(crate) struct PolicyText {
     pub(crate) cost: Option<Spanned<u64>>,
     pub(crate) mode: Option<Spanned<Mode>>,
     pub(crate) on_store_failure: Option<Spanned<OnStoreFailure>>,
+    /// Whom it does not count.
+    pub(crate) exempt: Vec<EntryText>,
     /// When it speaks; always, if none is written.
     pub(crate) schedule: Option<Vec<SpanText>>,
 }
@@ -69,6 +72,7 @@ impl PolicyText {
             cost: fields.read("cost", report, cost),
             mode: fields.read("mode", report, mode),
             on_store_failure: fields.read("on_store_failure", report, on_store_failure),
+            exempt: fields.read("exempt", report, entries).unwrap_or_default(),
             schedule: fields.read("schedule", report, schedule),
         };
         fields.read("consistency", report, consistency);

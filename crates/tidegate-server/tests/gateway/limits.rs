@@ -251,6 +251,33 @@ policies:
     assert!(!bed.origin.was_asked());
 }
 
+#[test]
+fn a_denied_client_gets_403_before_anything_else_and_an_allowed_one_is_not_counted() {
+    let one = "
+identity: { api_key: { header: x-api-key, keys: keys.yaml, on_missing: reject } }
+policies:
+  - name: one
+    key: [client.ip]
+    limit: { quota: 1, window: 1h }
+";
+    let denying = format!("access: {{ deny: 127.0.0.0/8, allow: 127.0.0.1 }}\n{one}");
+    let denying = Bed::limited(&denying, "[]", stopped_clock().0, |_| {});
+    let (head, body) = Caller::new(&denying).refused(GET);
+    assert!(head.starts_with("HTTP/1.1 403 "), "{head}");
+    assert_eq!(field(&head, "cache-control"), Some("no-store"));
+    assert!(body.contains(r#""error":"access_denied""#), "{body}");
+
+    let allowing = one.replace(", on_missing: reject", "");
+    let allowing = format!("access: {{ allow: 127.0.0.1 }}\n{allowing}");
+    let allowing = Bed::limited(&allowing, "[]", stopped_clock().0, |_| {});
+    let mut caller = Caller::new(&allowing);
+    for _ in 0..3 {
+        let (_, answer) = caller.pass(&allowing, GET);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert_eq!(field(&answer, "x-ratelimit-limit"), None);
+    }
+}
+
 #[track_caller]
 fn assert_free(bed: &Bed) {
     let mut client = bed.client();
