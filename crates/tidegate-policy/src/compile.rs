@@ -2,6 +2,7 @@
 
 mod access;
 mod answers;
+mod body;
 mod forwarding;
 mod gateway;
 mod identity;

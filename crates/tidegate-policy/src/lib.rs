@@ -36,8 +36,9 @@ pub use identity::{
 pub use plan::{Plan, Refusal, Source, Terms};
 pub use policy::{OnStoreFailure, Override, Policy, PolicyLimit};
 pub use problem::{Problem, Problems, Severity};
-pub use request::{Body, Request, Tls};
+pub use request::{Body, Content, Graphql, Operation, Request, Tls};
 pub use set::PolicySet;
+pub use set::body::BodyNeed;
 pub use set::routes::{Choice, HostRewrite, Route, Routes};
 pub use verdict::{Course, Reading, Reason, Shadow, StoreFailure, Verdict};
 pub use words::in_words;

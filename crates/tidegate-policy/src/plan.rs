@@ -83,6 +83,13 @@ pub enum Refusal<'set> {
         /// The part, as the file writes it: `header.x-tenant`.
         part: &'set str,
     },
+    /// A policy looks at the body, and it is too long for that.
+    BodyTooLarge {
+        /// The policy.
+        policy: &'set Policy,
+        /// How many bytes it looks at.
+        max_bytes: usize,
+    },
     /// The path can be read in too many ways, or more limits match than one request can be charged for. Plain requests
     /// cannot get here: the compiler sees to it, or warns where it cannot.
     AmbiguousPath,

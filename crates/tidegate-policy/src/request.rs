@@ -1,13 +1,19 @@
 //! What a policy can see of a request.
 
-mod body;
+pub(crate) mod body;
 mod tls;
 
 use core::net::IpAddr;
 
 use http::{HeaderMap, Method};
 
-pub use body::Body;
+use body::media::Media;
+use body::{form, graphql};
+
+use serde_json::Value;
+
+pub use body::graphql::{Graphql, Operation};
+pub use body::{Body, Content};
 pub use tls::Tls;
 
 /// A borrowed view of a request, the same from every door.
@@ -29,4 +35,38 @@ pub struct Request<'a> {
     pub tls: Option<&'a Tls>,
     /// Its body, as far as it was read for policies.
     pub body: &'a Body,
+}
+
+impl<'a> Request<'a> {
+    /// Its body as JSON. None if it is not JSON in UTF-8 and nothing more, or if an object has two members of one name. Read once.
+    pub fn json(&self) -> Option<&'a Value> {
+        match self.body {
+            Body::Whole(content) if Media::of(self.headers) == Some(Media::Json) => content.document(),
+            _ => None,
+        }
+    }
+
+    /// The fields of its body as a form, decoded, in their order, without those that come several times or are not UTF-8. None of
+    /// them if there are more than 100.
+    pub fn form(&self) -> Vec<(String, String)> {
+        match self.body {
+            Body::Whole(content) if Media::of(self.headers) == Some(Media::Form) => {
+                content.text().map(form::clear_fields).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What it asks for in GraphQL, by its body or its query string. None if it asks for nothing, or if origins may differ over it.
+    pub fn graphql(&self) -> Option<Graphql> {
+        graphql::asked(self).ok()
+    }
+
+    /// The same request, as if nobody had looked at its body.
+    pub(crate) fn without_body(&self) -> Self {
+        Self {
+            body: &Body::UNREAD,
+            ..*self
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The policies, indexed: a request meets only those that may match it.
 
+pub(crate) mod body;
 pub(crate) mod bound;
 pub(crate) mod conditions;
 pub(crate) mod host;
@@ -21,6 +22,7 @@ use crate::document::policy::OnMissing;
 use crate::plan::{Refusal, Source, Terms};
 use crate::schedule::Schedule;
 use crate::{Identity, Plan, Policy, PolicyLimit, Request};
+use body::{BodyRule, OnTooLarge};
 use bound::Bound;
 use conditions::Conditions;
 use host::HostPattern;
@@ -39,6 +41,7 @@ pub struct PolicySet {
     rules: Vec<Rule>,
     index: Index,
     ipv6_prefix: u8,
+    looks_at_bodies: bool,
 }
 
 /// How a policy finds requests and names counters.
@@ -50,6 +53,8 @@ pub(crate) struct Rule {
     exempt: Option<AccessList>,
     /// When it speaks; always, if there is none.
     schedule: Option<Schedule>,
+    /// How it looks at bodies, if it does.
+    pub(crate) body: Option<BodyRule>,
     /// The beginnings of keys, for each limit of the policy itself.
     own: Vec<KeyBuilder>,
     /// The same for each tier.
@@ -70,6 +75,7 @@ pub(crate) struct Parts {
     pub(crate) recipe: Recipe,
     pub(crate) exempt: Option<AccessList>,
     pub(crate) schedule: Option<Schedule>,
+    pub(crate) body: Option<BodyRule>,
 }
 
 /// A pattern of a policy that matched, and under which reading of the path.
@@ -87,6 +93,7 @@ impl PolicySet {
             rules: Vec::with_capacity(parts.len()),
             index: Index::default(),
             ipv6_prefix,
+            looks_at_bodies: parts.iter().any(|parts| parts.body.is_some()),
         };
         for (parts, place) in parts.into_iter().zip(0..) {
             set.index.insert(place, &parts.hosts, &parts.paths);
@@ -184,6 +191,24 @@ impl PolicySet {
         if rule.exempts(asked) {
             return;
         }
+        let unread;
+        let asked = match &rule.body {
+            Some(body) if body.is_too_large_in(asked.request) => {
+                if body.on_too_large == OnTooLarge::Deny {
+                    let max_bytes = body.max_bytes;
+                    return plan.refuse(Refusal::BodyTooLarge { policy, max_bytes }, policy.mode);
+                }
+                unread = asked.request.without_body();
+                Asked {
+                    request: &unread,
+                    ..asked
+                }
+            }
+            _ => asked,
+        };
+        if rule.body.is_some() && !rule.conditions.allow_body(asked.request) {
+            return;
+        }
         let values = rule
             .recipe
             .values(asked.request, asked.identity, asked.found, self.ipv6_prefix);
@@ -271,6 +296,7 @@ impl Rule {
             recipe: parts.recipe.clone(),
             exempt: parts.exempt.clone(),
             schedule: parts.schedule.clone(),
+            body: parts.body,
         }
     }
 

@@ -53,25 +53,25 @@ fn the_default_file_allows_ten_at_once_and_half_a_request_per_second() {
 }
 
 #[test]
-fn every_file_in_the_reference_of_policy_files_compiles() {
-    let path = examples().join("../docs/policy-file.md");
-    let text = fs::read_to_string(path).unwrap();
-    let blocks = text
-        .split("```yaml\n")
-        .skip(1)
+fn every_policy_file_in_the_docs_compiles() {
+    let text = |name: &str| fs::read_to_string(examples().join("../docs").join(name)).unwrap();
+    let texts = [text("policy-file.md"), text("bodies.md")];
+    let blocks = texts
+        .iter()
+        .flat_map(|text| text.split("```yaml\n").skip(1))
         .filter_map(|rest| rest.split("```").next());
     let mut seen = 0;
     for block in blocks {
         seen += 1;
         let file = PolicyFile {
-            name: "policy-file.md",
+            name: "docs",
             text: block,
         };
         if let Err(problems) = compile(file, &KeyHasher::new([0; 16])) {
             panic!("{problems}");
         }
     }
-    assert!(seen > 3, "only {seen} blocks");
+    assert!(seen > 4, "only {seen} blocks");
 }
 
 #[test]

@@ -15,6 +15,8 @@ const AMBIGUOUS_PATH: &[u8] =
     br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"ambiguous_path""#;
 const ACCESS_DENIED: &[u8] =
     br#"{"type":"about:blank","title":"Forbidden","status":403,"error":"access_denied""#;
+const BODY_TOO_LARGE: &[u8] =
+    br#"{"type":"about:blank","title":"Content Too Large","status":413,"error":"body_too_large""#;
 const KEY_MISSING: &[u8] =
     br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"missing_api_key""#;
 const KEY_UNKNOWN: &[u8] =
@@ -67,6 +69,16 @@ pub(super) fn unplanned(out: &mut Vec<u8>, refusal: &Refusal<'_>) {
                 out.extend_from_slice(b"' counts by ");
                 out.extend(json_text(part));
                 out.extend_from_slice(b", which this request lacks or has more than once.");
+            });
+        }
+        Refusal::BodyTooLarge { policy, max_bytes } => {
+            out.extend_from_slice(BODY_TOO_LARGE);
+            message(out, |out| {
+                out.extend_from_slice(b"The policy '");
+                out.extend(json_text(&policy.name));
+                out.extend_from_slice(b"' looks at bodies of at most ");
+                number::push(out, *max_bytes as u64);
+                out.extend_from_slice(b" bytes.");
             });
         }
         Refusal::AmbiguousPath => {

@@ -9,7 +9,7 @@ use tidegate_core::Timestamp;
 use super::pad::Pad;
 use super::usual::Usual;
 use super::{Answers, LimitFields, accept, body, mark_failure, number};
-use crate::{Course, KeyPlace, KeyRefusal, Reason, Request, Verdict};
+use crate::{Course, KeyPlace, KeyRefusal, Reason, Refusal, Request, Verdict};
 
 /// Room for the body and the changing fields of a usual refusal.
 const USUAL_BYTES: usize = 512;
@@ -25,6 +25,7 @@ impl Answers {
     /// | a limit is used up | 429, `Retry-After` | `rate_limit_exceeded` |
     /// | it costs more than a limit ever holds | 429 | `cost_exceeds_limit` |
     /// | it lacks what a policy counts by | 400 | `missing_key_part` |
+    /// | its body is longer than a policy looks at | 413 | `body_too_large` |
     /// | its path can be read in too many ways | 400 | `ambiguous_path` |
     /// | the store could not decide | 503, `X-Tidegate-Failure` | `limiter_failed` |
     pub fn refuse(
@@ -70,6 +71,7 @@ impl Answers {
         };
         let status = match reason {
             Reason::Limited { .. } | Reason::Never => StatusCode::TOO_MANY_REQUESTS,
+            Reason::Unplanned(Refusal::BodyTooLarge { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
             Reason::Unplanned(_) => StatusCode::BAD_REQUEST,
             Reason::StoreFailed => StatusCode::SERVICE_UNAVAILABLE,
         };

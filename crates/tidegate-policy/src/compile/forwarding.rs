@@ -113,6 +113,14 @@ fn parts(text: &RouteText, known: &mut Known<'_>, report: &mut Report<'_>) -> Op
     let hosts = matching::hosts(&text.matching.host, report);
     let paths = matching::paths(&text.matching.path, report);
     let conditions = matching::conditions(&text.matching, report);
+    if let Some(field) = text.matching.body.first() {
+        let message = "a route is chosen before the body is read";
+        report.error(
+            field.name.at,
+            message,
+            "choose it by path, host, method or a header field",
+        );
+    }
     let host = text
         .host
         .as_ref()

@@ -1,5 +1,6 @@
 //! What `key` means.
 
+use super::body;
 use super::identity::{cookie_name, header_name};
 use crate::document::identity::IdentityText;
 use crate::document::node::Spanned;
@@ -12,7 +13,7 @@ use crate::set::path::PathPattern;
 const MAX_PARTS: usize = 16;
 
 /// What parts look like, for cures.
-const PARTS: &str = "a part is `client.ip`, `identity`, `method`, `host`, `header.<name>`, `cookie.<name>`, `query.<name>` or `path.<name>`";
+const PARTS: &str = "a part is `client.ip`, `identity`, `method`, `host`, `header.<name>`, `cookie.<name>`, `query.<name>`, `path.<name>` or `body.json.<path>`";
 
 /// Header fields in which proxies tell the client's address, and clients tell what they like.
 const ADDRESS_HEADERS: [&str; 9] = [
@@ -96,6 +97,7 @@ fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Op
         Some(("header", name)) => Some(header(text, name, report)?),
         Some(("cookie", name)) => Some(From::Cookie(cookie_name(name, text.at, report)?)),
         Some(("query", name)) => Some(From::Query(name.to_owned())),
+        Some(("body", part)) => Some(From::Body(body::part(part, text.at, report)?)),
         Some(("path", name)) => Some(path(text, name, paths, report)?),
         Some(_) => None,
     };
@@ -153,19 +155,11 @@ fn path(text: &Spanned<String>, name: &str, paths: Paths<'_>, report: &mut Repor
 
 fn unknown(text: &Spanned<String>, report: &mut Report<'_>) {
     let message = format!("{} cannot be part of a key", quoted(&text.value));
-    if text.value.starts_with("body.") {
-        report.error(
-            text.at,
-            "parts of the body are not available in this version",
-            PARTS,
-        );
-        return;
-    }
     let (first, rest) = text.value.split_once('.').unwrap_or((&text.value, ""));
     let known = ["client.ip", "identity", "method", "host"];
     let cure = match nearest(&text.value, known) {
         Some(known) => format!("did you mean `{known}`?"),
-        None => match nearest(first, ["header", "cookie", "query", "path"]) {
+        None => match nearest(first, ["header", "cookie", "query", "path", "body"]) {
             Some(kind) if rest.is_empty() => format!("say which one: `{kind}.<name>`"),
             Some(kind) => format!("did you mean {}?", quoted(&format!("{kind}.{rest}"))),
             None => PARTS.to_owned(),
@@ -178,7 +172,7 @@ impl From {
     fn may_be_missing(&self) -> bool {
         match self {
             Self::ClientIp | Self::Identity | Self::Method | Self::Path(_) => false,
-            Self::Host | Self::Header(_) | Self::Cookie(_) | Self::Query(_) => true,
+            Self::Host | Self::Header(_) | Self::Cookie(_) | Self::Query(_) | Self::Body(_) => true,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use http::Method;
 
+use super::body;
 use super::identity::{cookie_name, header_name};
 use crate::document::matching::{FieldText, MatchText, WantedText};
 use crate::document::node::Spanned;
@@ -53,6 +54,12 @@ pub(super) fn conditions(text: &MatchText, report: &mut Report<'_>) -> Condition
             cookies.push((name, wanted(value)));
         }
     }
+    let mut body = Vec::new();
+    for FieldText { name, wanted: value } in &text.body {
+        if let Some(part) = body::part(&name.value, name.at, report) {
+            body.push((part, wanted(value)));
+        }
+    }
     let query = text.query.iter();
     Conditions {
         methods: methods(&text.method, report),
@@ -61,6 +68,7 @@ pub(super) fn conditions(text: &MatchText, report: &mut Report<'_>) -> Condition
             .map(|field| (field.name.value.clone(), wanted(&field.wanted)))
             .collect(),
         cookies,
+        body,
     }
 }
 

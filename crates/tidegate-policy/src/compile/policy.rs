@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
-use super::{access, key, limit, matching, overrides, schedule, scope};
+use super::{access, body, key, limit, matching, overrides, schedule, scope};
 use crate::Tier;
 use crate::config::IdentitySettings;
 use crate::document::identity::IdentityText;
@@ -125,6 +125,7 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
     let hosts = matching::hosts(&text.matching.host, report);
     let conditions = matching::conditions(&text.matching, report);
     let recipe = key::recipe(text, &paths, identity, report);
+    let body = body::rule(text, &conditions, recipe.as_ref(), report);
     let label = name.unwrap_or("policy");
     let limits = limits(label, &text.limits, text.cost.as_ref(), report);
     let tiers = tiers(label, text, identity, report);
@@ -150,6 +151,7 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
         recipe: recipe?,
         exempt: access::exempt(&text.exempt, identity, report),
         schedule: text.schedule.as_deref().map(schedule::schedule),
+        body,
     })
 }
 

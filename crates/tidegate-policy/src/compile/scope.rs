@@ -22,6 +22,7 @@ pub(super) fn requests(matching: &MatchText) -> String {
         ("header", &matching.headers),
         ("query", &matching.query),
         ("cookie", &matching.cookies),
+        ("body", &matching.body),
     ] {
         words.extend(fields.iter().map(|field| condition(kind, field)));
     }

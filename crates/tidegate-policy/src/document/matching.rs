@@ -17,9 +17,10 @@ pub(crate) struct MatchText {
     pub(crate) headers: Vec<FieldText>,
     pub(crate) query: Vec<FieldText>,
     pub(crate) cookies: Vec<FieldText>,
+    pub(crate) body: Vec<FieldText>,
 }
 
-/// What one header field, query parameter or cookie has to be, as typed.
+/// What one header field, query parameter, cookie or part of the body has to be, as typed.
 #[derive(Debug)]
 pub(crate) struct FieldText {
     pub(crate) name: Spanned<String>,
@@ -59,6 +60,7 @@ impl MatchText {
             headers: fields.read("headers", report, values).unwrap_or_default(),
             query: fields.read("query", report, values).unwrap_or_default(),
             cookies: fields.read("cookies", report, values).unwrap_or_default(),
+            body: fields.read("body", report, values).unwrap_or_default(),
         };
         fields.finish(report);
         matching

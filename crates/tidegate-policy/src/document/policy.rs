@@ -3,6 +3,7 @@
 use tidegate_core::Mode;
 
 use super::access::{EntryText, entries};
+use super::body::BodyText;
 use super::fields::{Fields, one_or_many};
 use super::gateway::texts;
 use super::limit::LimitText;
@@ -26,6 +27,7 @@ pub(crate) struct PolicyText {
     /// None if it is missing or wrong, which has been reported.
     pub(crate) key: Option<Vec<Spanned<String>>>,
     pub(crate) on_missing: Option<Spanned<OnMissing>>,
+    pub(crate) body: Option<BodyText>,
     /// Empty if they are missing or wrong, which has been reported.
     pub(crate) limits: Vec<LimitText>,
     pub(crate) tiers: Vec<(Spanned<String>, Vec<LimitText>)>,
@@ -66,6 +68,7 @@ impl PolicyText {
                 .map_or_else(MatchText::default, |node| MatchText::read(node, report)),
             key: key.and_then(|key| texts(key, report)),
             on_missing: fields.read("on_missing", report, on_missing),
+            body: fields.read("body", report, BodyText::read),
             limits: limits(&mut fields, "a policy", report),
             tiers: fields.read("tiers", report, tiers).unwrap_or_default(),
             overrides: fields.read("overrides", report, overrides).unwrap_or_default(),

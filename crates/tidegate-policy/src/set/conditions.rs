@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, Method};
 
+use super::body::BodyPart;
 use super::parts;
 use crate::Request;
+use crate::request::body::Seen;
 
 /// What a policy wants of a request besides host and path. All of it must hold.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,7 @@ pub(crate) struct Conditions {
     pub(crate) headers: Vec<(HeaderName, Wanted)>,
     pub(crate) query: Vec<(String, Wanted)>,
     pub(crate) cookies: Vec<(String, Wanted)>,
+    pub(crate) body: Vec<(BodyPart, Wanted)>,
 }
 
 /// What a value has to be. Where several have one name, any of them may be it.
@@ -31,6 +34,7 @@ pub(crate) enum Wanted {
 }
 
 impl Conditions {
+    /// Whether all of it holds that can be told without the body.
     pub(crate) fn hold(&self, request: &Request<'_>) -> bool {
         self.allow_method(request.method)
             && self
@@ -55,6 +59,16 @@ impl Conditions {
             && self.headers.iter().all(|wanted| others.headers.contains(wanted))
             && self.query.iter().all(|wanted| others.query.contains(wanted))
             && self.cookies.iter().all(|wanted| others.cookies.contains(wanted))
+            && self.body.iter().all(|wanted| others.body.contains(wanted))
+    }
+
+    /// Whether the body is as it should be. What is unclear may be anything, so it is.
+    pub(crate) fn allow_body(&self, request: &Request<'_>) -> bool {
+        self.body.iter().all(|(part, wanted)| match part.look(request) {
+            Seen::Value(value) => wanted.is_met(std::iter::once(value.text.as_bytes())),
+            Seen::Absent => *wanted == Wanted::Absent,
+            Seen::Unclear => true,
+        })
     }
 
     pub(crate) fn allow_method(&self, method: &Method) -> bool {

@@ -8,8 +8,10 @@ use http::header::AUTHORIZATION;
 use smallvec::SmallVec;
 use tidegate_core::{Key, KeyBuilder, KeyHasher};
 
+use super::body::BodyPart;
 use super::{host, parts};
 use crate::document::policy::OnMissing;
+use crate::request::body::{Kind, Seen};
 use crate::{AddressPart, Identity, Request};
 
 /// What a policy counts by.
@@ -39,6 +41,7 @@ pub(crate) enum From {
     Header(HeaderName),
     Cookie(String),
     Query(String),
+    Body(BodyPart),
     /// For each path pattern of the policy, the segment that has the name.
     Path(Vec<usize>),
 }
@@ -79,6 +82,9 @@ mod kind {
     pub(super) const QUERY: u8 = 8;
     pub(super) const PATH: u8 = 9;
     pub(super) const FALLBACK: u8 = 10;
+    pub(super) const BODY_TEXT: u8 = 11;
+    pub(super) const BODY_NUMBER: u8 = 12;
+    pub(super) const BODY_BOOL: u8 = 13;
     pub(super) const TOKEN_SUBJECT: u8 = 11;
 }
 
@@ -217,6 +223,17 @@ impl From {
             Self::Query(name) => {
                 parts::only(parts::query(request.query, name)).map(|value| Value::text(kind::QUERY, value))
             }
+            Self::Body(part) => match part.look(request) {
+                Seen::Value(value) if !value.text.is_empty() => {
+                    let kind = match value.kind {
+                        Kind::Text => kind::BODY_TEXT,
+                        Kind::Number => kind::BODY_NUMBER,
+                        Kind::Bool => kind::BODY_BOOL,
+                    };
+                    Some(Value::text(kind, into_bytes(value.text)))
+                }
+                Seen::Value(_) | Seen::Absent | Seen::Unclear => None,
+            },
             Self::Path(places) => {
                 let place = *places.get(found.pattern)?;
                 let segment = found.segments.get(place)?;

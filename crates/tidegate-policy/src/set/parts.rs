@@ -26,7 +26,7 @@ pub(crate) fn encoded_query<'q>(query: Option<&'q str>, name: &str) -> impl Iter
 }
 
 /// `text` without `%` and `+` (the URL standard, application/x-www-form-urlencoded).
-fn form_decoded(text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn form_decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'+') {
         return percent_decode(text).into();
     }

@@ -267,6 +267,26 @@ fn an_ambiguous_path_is_400() {
 }
 
 #[test]
+fn a_body_too_long_to_be_looked_at_is_413() {
+    let policies = [bucket("login", 60, 60_000, 10)];
+    let plan = Plan {
+        refusal: Some(Refusal::BodyTooLarge {
+            policy: &policies[0],
+            max_bytes: 65_536,
+        }),
+        ..Plan::default()
+    };
+    let answer = refusal(&plan, Ok(&Decisions::default()), &get(&HeaderMap::new())).unwrap();
+    assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let told = body(&answer);
+    assert!(told.contains("\"error\":\"body_too_large\""), "{told}");
+    assert!(
+        told.contains("The policy 'login' looks at bodies of at most 65536 bytes."),
+        "{told}"
+    );
+}
+
+#[test]
 fn what_passes_is_not_refused() {
     let mut policies = [bucket("api", 60, 60_000, 10), bucket("trial", 1, 60_000, 1)];
     policies[1].mode = Mode::Shadow;
