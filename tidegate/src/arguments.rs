@@ -25,6 +25,8 @@ const SERVE_EXAMPLES: &str = "\
 Flags win over the policy file. Without --config the built-in policy holds: a burst of 10 requests per client \
 address, refilled at one every two seconds.
 
+The policy file and what it names are read again when they change, and on SIGHUP.
+
 After Ctrl-C or SIGTERM no new connections are taken and requests in flight finish; a second signal stops at once.
 
 Examples:

@@ -38,7 +38,7 @@ impl Report {
         let text = if file == Path::new("-") {
             PolicySource::read_from("<stdin>", io::stdin())
         } else {
-            PolicySource::read_file(file)
+            PolicySource::file(file)
         };
         let name = text
             .as_ref()

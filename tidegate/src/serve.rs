@@ -2,6 +2,7 @@
 
 mod announce;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use tidegate_server::boot::{BootOptions, Origin, boot};
@@ -14,21 +15,19 @@ use crate::output;
 
 /// Protects an origin until a signal ends it.
 pub(crate) fn serve(arguments: ServeArguments) -> ExitCode {
-    let policies = arguments
-        .config
-        .as_deref()
-        .map_or_else(|| Ok(PolicySource::built_in()), PolicySource::read_file);
+    let policies = source(arguments.config.as_deref());
     let origin = arguments.upstream.map_or(Origin::Configured, Origin::At);
     run(policies, origin, arguments.run)
 }
 
 /// The same, in front of the demo origin.
 pub(crate) fn demo(arguments: DemoArguments) -> ExitCode {
-    let policies = arguments
-        .config
-        .as_deref()
-        .map_or_else(|| Ok(PolicySource::built_in()), PolicySource::read_file);
+    let policies = source(arguments.config.as_deref());
     run(policies, Origin::Demo, arguments.run)
+}
+
+fn source(config: Option<&Path>) -> Result<PolicySource, LoadError> {
+    config.map_or_else(|| Ok(PolicySource::built_in()), PolicySource::file)
 }
 
 fn run(policies: Result<PolicySource, LoadError>, origin: Origin, arguments: RunArguments) -> ExitCode {

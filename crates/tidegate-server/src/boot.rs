@@ -2,9 +2,9 @@
 
 mod error;
 
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
-use std::{io, mem};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
@@ -15,9 +15,11 @@ use tokio::runtime::{Builder, Runtime};
 use crate::clock::Clock;
 use crate::demo::DemoOrigin;
 use crate::gateway::{BindError, Gateway, Settings};
-use crate::live::{Live, Stage};
-use crate::load::PolicySource;
+use crate::live::Stage;
+use crate::load::{Files, PolicySource};
+use crate::loader::{Flags, Loader, Ready};
 use crate::pipeline::Pipeline;
+use crate::reload::{self, Reloader, Reloads};
 use crate::signals::StopSignals;
 
 pub use error::BootError;
@@ -51,6 +53,7 @@ pub enum Origin {
 pub struct Server {
     pub(crate) runtime: Runtime,
     pub(crate) signals: StopSignals,
+    pub(crate) reloader: Reloader,
     pub(crate) demo: Option<DemoOrigin>,
     pub(crate) gateway: Gateway<Memory>,
     facts: Facts,
@@ -98,6 +101,11 @@ impl Server {
         &self.facts.policies
     }
 
+    /// Where it is told what is served, and how reloads went.
+    pub fn reloads(&self) -> &Reloads {
+        self.reloader.reloads()
+    }
+
     /// What the writer of the policies should look at.
     pub fn warnings(&self) -> &Problems {
         &self.facts.warnings
@@ -110,42 +118,55 @@ impl Server {
 /// [`BootError`]: nothing listens.
 pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let hasher = random_hasher()?;
-    let mut loaded = options.policies.load(&hasher)?;
-    let warnings = mem::take(&mut loaded.warnings);
-    let mut live = Live::from(loaded);
-    let gateway = &mut live.config.gateway;
-    if let Some(address) = options.listen {
-        gateway.listen = vec![address];
-    }
     allow_open_files();
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(BootError::System)?;
-    let (upstream, demo) = runtime.block_on(origin(
-        &options,
-        live.config.forwarding.default_upstream().cloned(),
-    ))?;
+    let (upstream, demo) = runtime.block_on(origin(options.origin))?;
+    let loader = Loader {
+        source: options.policies,
+        hasher,
+        flags: Flags {
+            listen: options.listen,
+            upstream,
+        },
+    };
+    let mut files = Files::default();
+    let Ready {
+        live,
+        upstream,
+        warnings,
+    } = loader.load(&mut files)?;
     let mut settings = Settings::configured(&live.config.gateway, upstream.clone());
     settings.timeouts.drain = options.drain;
     let policies = live.config.policies.policies().to_vec();
     let store = Memory::new(table_size(live.config.store, &policies));
-    let pipeline = Pipeline::new(Stage::new(live), store, Clock::system());
+    let (stage, clock) = (Stage::new(live), Clock::system());
+    let pipeline = Pipeline::new(stage.clone(), store, clock.clone());
     let gateway = Gateway::bind(settings, pipeline)
         .map_err(|BindError { address, error }| BootError::Bind { address, error })?;
-    let signals = runtime
-        .block_on(async { StopSignals::catch() })
+    let policies_name = loader.source.name().to_owned();
+    let parts = reload::Parts {
+        loader,
+        stage,
+        clock,
+        files,
+    };
+    let (signals, reloader) = runtime
+        .block_on(async { Ok((StopSignals::catch()?, Reloader::new(parts)?)) })
         .map_err(BootError::System)?;
     let facts = Facts {
         listening: gateway.local_addrs().to_vec(),
         upstream,
-        policies_name: options.policies.name().to_owned(),
+        policies_name,
         policies,
         warnings,
     };
     Ok(Server {
         runtime,
         signals,
+        reloader,
         demo,
         gateway,
         facts,
@@ -161,24 +182,17 @@ fn allow_open_files() {
     let _ = setrlimit(Resource::Nofile, files);
 }
 
-async fn origin(
-    options: &BootOptions,
-    configured: Option<Upstream>,
-) -> Result<(Upstream, Option<DemoOrigin>), BootError> {
-    match &options.origin {
-        Origin::At(upstream) => Ok((upstream.clone(), None)),
-        Origin::Configured => {
-            let nobody = || BootError::NoUpstream {
-                policies_name: options.policies.name().to_owned(),
-            };
-            Ok((configured.ok_or_else(nobody)?, None))
-        }
+/// The origin that wins over the policy file's, and the demo if that is it.
+async fn origin(origin: Origin) -> Result<(Option<Upstream>, Option<DemoOrigin>), BootError> {
+    match origin {
+        Origin::At(upstream) => Ok((Some(upstream), None)),
+        Origin::Configured => Ok((None, None)),
         Origin::Demo => {
             let demo = DemoOrigin::bind().await.map_err(BootError::System)?;
             let upstream = format!("http://{}", demo.address())
                 .parse()
                 .map_err(|error| BootError::System(io::Error::other(error)))?;
-            Ok((upstream, Some(demo)))
+            Ok((Some(upstream), Some(demo)))
         }
     }
 }
@@ -190,7 +204,8 @@ fn random_hasher() -> Result<KeyHasher, BootError> {
     Ok(KeyHasher::new(secret))
 }
 
-/// All of the memory for what the policies need: buckets, the other algorithms, or half for each.
+/// The memory goes to what the policies need: buckets, the other algorithms, or half to each. What they do not need yet gets a
+/// part all the same, since a reload may bring policies that do.
 fn table_size(settings: StoreSettings, policies: &[Policy]) -> TableSize {
     let StoreSettings::Memory { bytes } = settings;
     let is_bucket = |limit: &PolicyLimit| {
@@ -201,15 +216,18 @@ fn table_size(settings: StoreSettings, policies: &[Policy]) -> TableSize {
     };
     let mut limits = policies.iter().flat_map(limits_of);
     let bucket_bytes = match (limits.clone().any(is_bucket), limits.all(is_bucket)) {
-        (_, true) => bytes,
+        (_, true) => bytes - bytes / SPARE_PART,
         (true, false) => bytes / 2,
-        (false, false) => 0,
+        (false, false) => bytes / SPARE_PART,
     };
     TableSize {
         bucket_bytes,
         ledger_bytes: bytes - bucket_bytes,
     }
 }
+
+/// One part in so many of the memory is for algorithms that no policy uses at the start.
+const SPARE_PART: usize = 8;
 
 /// All limits of a policy, those of its tiers too.
 fn limits_of(policy: &Policy) -> impl Iterator<Item = &PolicyLimit> + Clone {

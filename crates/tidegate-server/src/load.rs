@@ -1,14 +1,20 @@
 //! From files on disk to a configuration that can be served: the policy file, and the files it names.
 
-use std::fs::File;
+mod error;
+mod files;
+
+use std::borrow::Cow;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::{error, fmt};
 
 use tidegate_core::KeyHasher;
 use tidegate_policy::{Access, ApiKeys, Config, Keyring, PolicyFile, Problems, compile};
 
 use crate::clock::Clock;
+
+pub use error::LoadError;
+pub use files::{Checksum, Files};
 
 /// The policy file that holds when none is given.
 pub const BUILT_IN: &str = include_str!("../../../examples/tidegate.yaml");
@@ -16,12 +22,19 @@ pub const BUILT_IN: &str = include_str!("../../../examples/tidegate.yaml");
 /// The largest file that is read, in bytes. 10,000 policies need less.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// A policy file, read and not yet understood.
+/// Where policies come from.
 #[derive(Clone, Debug)]
 pub struct PolicySource {
     name: String,
-    text: String,
-    folder: PathBuf,
+    place: Place,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    /// Text that stays as it is. Files that it names are looked for in the working folder.
+    Text(String),
+    /// A file, read at each load. Files that it names are looked for in its folder.
+    File(PathBuf),
 }
 
 impl PolicySource {
@@ -29,23 +42,23 @@ impl PolicySource {
     pub fn built_in() -> Self {
         Self {
             name: "the built-in policies".to_owned(),
-            text: BUILT_IN.to_owned(),
-            folder: PathBuf::new(),
+            place: Place::Text(BUILT_IN.to_owned()),
         }
     }
 
-    /// The file at `path`.
+    /// The file at `path`, read at each load. A pipe, which can be read only once, is read here.
     ///
     /// # Errors
-    /// [`LoadError::Unreadable`]
-    pub fn read_file(path: &Path) -> Result<Self, LoadError> {
-        let text = File::open(path)
-            .and_then(read_text)
-            .map_err(|error| LoadError::unreadable(path.display(), error))?;
+    /// [`LoadError::Unreadable`], of a pipe.
+    pub fn file(path: &Path) -> Result<Self, LoadError> {
+        let name = path.display().to_string();
+        if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            let pipe = File::open(path).map_err(|error| LoadError::unreadable(&name, error))?;
+            return Self::read_from(&name, pipe);
+        }
         Ok(Self {
-            name: path.display().to_string(),
-            text,
-            folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
+            name,
+            place: Place::File(path.to_path_buf()),
         })
     }
 
@@ -54,11 +67,10 @@ impl PolicySource {
     /// # Errors
     /// [`LoadError::Unreadable`]
     pub fn read_from(name: &str, input: impl Read) -> Result<Self, LoadError> {
-        let text = read_text(input).map_err(|error| LoadError::unreadable(name, error))?;
+        let text = files::read_text(input).map_err(|error| LoadError::unreadable(name, error))?;
         Ok(Self {
             name: name.to_owned(),
-            text,
-            folder: PathBuf::new(),
+            place: Place::Text(text),
         })
     }
 
@@ -72,17 +84,32 @@ impl PolicySource {
     /// # Errors
     /// [`LoadError`], with everything that is wrong at once.
     pub fn load(&self, hasher: &KeyHasher) -> Result<Loaded, LoadError> {
+        self.load_from(&mut Files::default(), hasher)
+    }
+
+    /// The same. `files` then knows what was read, whether or not it was of use.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn load_from(&self, files: &mut Files, hasher: &KeyHasher) -> Result<Loaded, LoadError> {
+        let text = match &self.place {
+            Place::Text(text) => Cow::Borrowed(text),
+            Place::File(path) => {
+                let text = files.read_text(path);
+                Cow::Owned(text.map_err(|error| LoadError::unreadable(&self.name, error))?)
+            }
+        };
         let file = PolicyFile {
             name: &self.name,
-            text: &self.text,
+            text: &text,
         };
         let compiled = compile(file, hasher)?;
         let warnings = compiled.warnings_at(Clock::system().now());
         let mut config = compiled.config;
-        self.read_lists(&mut config.access)?;
+        self.read_lists(files, &mut config.access)?;
         let api_keys = match &config.identity.api_key {
             Some(settings) => {
-                let keyring = self.read_keyring(&settings.keys)?;
+                let keyring = self.read_keyring(files, &settings.keys)?;
                 Some(ApiKeys {
                     settings: settings.clone(),
                     keyring,
@@ -96,45 +123,57 @@ impl PolicySource {
             warnings,
         })
     }
-}
 
-impl PolicySource {
     /// The files of addresses that `access` names.
-    fn read_lists(&self, access: &mut Access) -> Result<(), LoadError> {
+    fn read_lists(&self, files: &mut Files, access: &mut Access) -> Result<(), LoadError> {
         let names: Vec<String> = access.files().into_iter().map(str::to_owned).collect();
-        for name in names {
-            let list = Self::read_file(&self.folder.join(&name)).map_err(|error| match error {
-                LoadError::Unreadable { name, error } => LoadError::UnreadableList {
-                    name,
-                    named_in: self.name.clone(),
-                    error,
-                },
-                other => other,
+        for named in names {
+            let Named { name, text } = self.read_named(files, &named);
+            let text = text.map_err(|error| LoadError::UnreadableList {
+                name: name.clone(),
+                named_in: self.name.clone(),
+                error,
             })?;
             let file = PolicyFile {
-                name: &list.name,
-                text: &list.text,
+                name: &name,
+                text: &text,
             };
-            access.read_file(&name, file)?;
+            access.read_file(&named, file)?;
         }
         Ok(())
     }
 
     /// The key file called `keys` in the policy file.
-    fn read_keyring(&self, keys: &str) -> Result<Keyring, LoadError> {
-        let keys = Self::read_file(&self.folder.join(keys)).map_err(|error| match error {
-            LoadError::Unreadable { name, error } => LoadError::UnreadableKeys {
-                name,
-                named_in: self.name.clone(),
-                error,
-            },
-            other => other,
+    fn read_keyring(&self, files: &mut Files, keys: &str) -> Result<Keyring, LoadError> {
+        let Named { name, text } = self.read_named(files, keys);
+        let text = text.map_err(|error| LoadError::UnreadableKeys {
+            name: name.clone(),
+            named_in: self.name.clone(),
+            error,
         })?;
         Ok(Keyring::parse(PolicyFile {
-            name: &keys.name,
-            text: &keys.text,
+            name: &name,
+            text: &text,
         })?)
     }
+
+    /// The file that the policy file calls `file`, looked for beside it.
+    fn read_named(&self, files: &mut Files, file: &str) -> Named {
+        let path = match &self.place {
+            Place::Text(_) => PathBuf::from(file),
+            Place::File(path) => path.parent().unwrap_or(Path::new("")).join(file),
+        };
+        Named {
+            name: path.display().to_string(),
+            text: files.read_text(&path),
+        }
+    }
+}
+
+/// A file that a policy file names.
+struct Named {
+    name: String,
+    text: io::Result<String>,
 }
 
 /// A configuration that can be served.
@@ -148,105 +187,6 @@ pub struct Loaded {
     pub warnings: Problems,
 }
 
-/// Why there is no configuration.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum LoadError {
-    /// A file is missing, too large, not text, or not ours to read.
-    Unreadable {
-        /// The file.
-        name: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// The same, of the key file that a policy file names.
-    UnreadableKeys {
-        /// The key file.
-        name: String,
-        /// The policy file.
-        named_in: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// The same, of a file of addresses that a policy file names.
-    UnreadableList {
-        /// The file of addresses.
-        name: String,
-        /// The policy file.
-        named_in: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// A file says something wrong.
-    Invalid(Problems),
-}
-
-impl LoadError {
-    fn unreadable(name: impl fmt::Display, error: io::Error) -> Self {
-        Self::Unreadable {
-            name: name.to_string(),
-            error,
-        }
-    }
-}
-
-impl From<Problems> for LoadError {
-    fn from(problems: Problems) -> Self {
-        Self::Invalid(problems)
-    }
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable { name, error } => write!(f, "cannot read {name}: {}", in_words(error)),
-            Self::UnreadableKeys {
-                name,
-                named_in,
-                error,
-            } => write!(
-                f,
-                "cannot read {name}, the API keys that {named_in} names: {} (`tidegate hash-key` makes its entries)",
-                in_words(error)
-            ),
-            Self::UnreadableList {
-                name,
-                named_in,
-                error,
-            } => write!(
-                f,
-                "cannot read {name}, the addresses that {named_in} names: {} (write one address or network a line)",
-                in_words(error)
-            ),
-            Self::Invalid(problems) => problems.fmt(f),
-        }
-    }
-}
-
-impl error::Error for LoadError {}
-
-fn read_text(input: impl Read) -> io::Result<String> {
-    let mut text = String::new();
-    if input.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)? as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            "it is larger than 16 MiB",
-        ));
-    }
-    Ok(text)
-}
-
-/// What went wrong, without the system's error number.
-fn in_words(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-        io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,14 +195,18 @@ mod tests {
         KeyHasher::new([7; 16])
     }
 
+    fn load(path: &str) -> Result<Loaded, LoadError> {
+        PolicySource::file(Path::new(path))?.load(&hasher())
+    }
+
     #[test]
     fn a_file_that_cannot_be_read_says_which_and_why() {
-        let missing = PolicySource::read_file(Path::new("/nowhere/tidegate.yaml")).unwrap_err();
+        let missing = load("/nowhere/tidegate.yaml").unwrap_err();
         assert_eq!(
             missing.to_string(),
             "cannot read /nowhere/tidegate.yaml: there is no such file"
         );
-        let folder = PolicySource::read_file(Path::new("/")).unwrap_err();
+        let folder = load("/").unwrap_err();
         assert_eq!(folder.to_string(), "cannot read /: it is a folder");
         let binary = PolicySource::read_from("<stdin>", &b"\xff\xfe"[..]).unwrap_err();
         assert_eq!(binary.to_string(), "cannot read <stdin>: it is not UTF-8 text");
@@ -281,7 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let policies = folder.path().join("tidegate.yaml");
         std::fs::write(&policies, "access: { deny: { file: bad.txt } }\npolicies: []").unwrap();
-        let load = || PolicySource::read_file(&policies).unwrap().load(&hasher());
+        let load = || PolicySource::file(&policies).unwrap().load(&hasher());
         let missing = load().unwrap_err().to_string();
         assert!(
             missing.contains("bad.txt, the addresses that ") && missing.contains("there is no such file"),

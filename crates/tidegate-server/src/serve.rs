@@ -30,6 +30,7 @@ impl Server {
         let Self {
             runtime,
             signals,
+            reloader,
             demo,
             gateway,
             ..
@@ -37,6 +38,7 @@ impl Server {
         runtime.block_on(async {
             tokio::select! {
                 ending = until_signalled(gateway, signals) => ending,
+                never = reloader.run() => match never {},
                 // The demo lives as long as requests to it may be in flight.
                 () = serve_demo(demo) => Err(io::Error::other("the demo origin ended by itself")),
             }

@@ -6,4 +6,5 @@ mod errors;
 mod keys;
 mod process;
 mod readme;
+mod reload;
 mod serve;

@@ -150,11 +150,20 @@ impl Answer {
 
 /// Asks for `path` on a connection of its own.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
+    get_with(address, path, &[])
+}
+
+/// The same, with more header fields.
+pub(crate) fn get_with(address: SocketAddr, path: &str, fields: &[(&str, &str)]) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let more: String = fields
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
     write!(
         stream,
-        "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+        "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{more}\r\n"
     )
     .unwrap();
     let mut text = String::new();

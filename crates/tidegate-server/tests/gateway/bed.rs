@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tidegate_core::{KeyHasher, TableSize};
-use tidegate_policy::{ApiKeys, Config, Keyring, PolicyFile, Upstream, compile};
+use tidegate_policy::{ApiKeys, Keyring, PolicyFile, Upstream, compile};
 use tidegate_server::clock::Clock;
 use tidegate_server::gateway::{Drained, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Bed {
     pub address: SocketAddr,
     pub origin: Origin,
+    stage: Stage,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<Drained>>,
 }
@@ -40,17 +41,15 @@ impl Bed {
     /// A gateway that holds `policies` and knows `keys`.
     pub fn limited(policies: &str, keys: &str, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
         let origin = Origin::new();
-        let file = PolicyFile {
-            name: "test.yaml",
-            text: policies,
-        };
-        let config = compile(file, &KeyHasher::new([7; 16])).unwrap().config;
+        let live = live(policies, keys);
         let upstream: Upstream = format!("http://{}", origin.address()).parse().unwrap();
-        let mut settings = Settings::configured(&config.gateway, upstream);
+        let mut settings = Settings::configured(&live.config.gateway, upstream);
         settings.listen = vec!["127.0.0.1:0".parse().unwrap()];
         settings.workers = NonZeroUsize::MIN;
         change(&mut settings);
-        let gateway = Gateway::bind(settings, pipeline(config, keys, clock)).unwrap();
+        let stage = Stage::new(live);
+        let pipeline = Pipeline::new(stage.clone(), store(), clock);
+        let gateway = Gateway::bind(settings, pipeline).unwrap();
         let address = gateway.local_addrs()[0];
         let (stop, stopped) = oneshot::channel::<()>();
         let running = std::thread::spawn(move || {
@@ -65,9 +64,15 @@ impl Bed {
         Self {
             address,
             origin,
+            stage,
             stop: Some(stop),
             running: Some(running),
         }
+    }
+
+    /// Requests that begin from now on meet `policies` and `keys`.
+    pub fn reload(&self, policies: &str, keys: &str) {
+        self.stage.replace(live(policies, keys));
     }
 
     pub fn client(&self) -> Wire {
@@ -106,7 +111,13 @@ impl Bed {
     }
 }
 
-fn pipeline(config: Config, keys: &str, clock: Clock) -> Pipeline<Memory> {
+/// What the texts of files mean, with counters named as in every other load.
+fn live(policies: &str, keys: &str) -> Live {
+    let file = PolicyFile {
+        name: "test.yaml",
+        text: policies,
+    };
+    let config = compile(file, &KeyHasher::new([7; 16])).unwrap().config;
     let api_keys = config.identity.api_key.clone().map(|settings| {
         let file = PolicyFile {
             name: "keys.yaml",
@@ -115,12 +126,14 @@ fn pipeline(config: Config, keys: &str, clock: Clock) -> Pipeline<Memory> {
         let keyring = Keyring::parse(file).unwrap();
         ApiKeys { settings, keyring }
     });
-    let store = Memory::new(TableSize {
+    Live { config, api_keys }
+}
+
+fn store() -> Memory {
+    Memory::new(TableSize {
         bucket_bytes: 1 << 16,
         ledger_bytes: 1 << 16,
-    });
-    let live = Live { config, api_keys };
-    Pipeline::new(Stage::new(live), store, clock)
+    })
 }
 
 pub struct Passed {

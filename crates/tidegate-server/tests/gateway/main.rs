@@ -14,6 +14,7 @@ mod framing;
 mod hostile;
 mod http2;
 mod limits;
+mod reload;
 mod stopping;
 mod streaming;
 mod timeouts;

@@ -1,0 +1,56 @@
+//! How a configuration comes about, at the start and at each reload: what files say, and flags that win over them.
+
+use std::net::SocketAddr;
+
+use tidegate_core::KeyHasher;
+use tidegate_policy::{Problems, Upstream};
+
+use crate::boot::BootError;
+use crate::live::Live;
+use crate::load::{Files, PolicySource};
+
+/// Makes configurations of one process: its flags stay, and so does the secret under which its counters are named.
+#[derive(Debug)]
+pub(crate) struct Loader {
+    pub(crate) source: PolicySource,
+    pub(crate) hasher: KeyHasher,
+    pub(crate) flags: Flags,
+}
+
+/// What wins over files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flags {
+    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) upstream: Option<Upstream>,
+}
+
+/// A configuration that can be served.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) live: Live,
+    pub(crate) upstream: Upstream,
+    pub(crate) warnings: Problems,
+}
+
+impl Loader {
+    /// What the files mean now. `files` then knows which they are, whether or not they can be used.
+    pub(crate) fn load(&self, files: &mut Files) -> Result<Ready, BootError> {
+        let mut loaded = self.source.load_from(files, &self.hasher)?;
+        let config = &mut loaded.config;
+        if let Some(address) = self.flags.listen {
+            config.gateway.listen = vec![address];
+        }
+        if let Some(upstream) = &self.flags.upstream {
+            config.forwarding.set_default(upstream.clone());
+        }
+        let upstream = config.forwarding.default_upstream().cloned();
+        let upstream = upstream.ok_or_else(|| BootError::NoUpstream {
+            policies_name: self.source.name().to_owned(),
+        })?;
+        Ok(Ready {
+            upstream,
+            warnings: std::mem::take(&mut loaded.warnings),
+            live: loaded.into(),
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! Reload: what files say is replaced while the process runs.
+//!
+//! Files are read again when one of them changes, and on SIGHUP. What cannot be used changes nothing: the last good set goes on.
+
+mod fixed;
+mod status;
+mod watch;
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::boot::BootError;
+use crate::clock::Clock;
+use crate::live::Stage;
+use crate::load::{Files, LoadError};
+use crate::loader::{Loader, Ready};
+use tidegate_policy::{Problem, Severity};
+
+pub(crate) use fixed::Fixed;
+pub use status::{ReloadFailure, ReloadStatus, Reloads};
+use watch::Watch;
+
+/// How often files are looked at without having heard of a change: some file systems tell of none.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Replaces what is live whenever its files change.
+#[derive(Debug)]
+pub(crate) struct Reloader {
+    loader: Arc<Loader>,
+    stage: Stage,
+    fixed: Fixed,
+    clock: Clock,
+    reloads: Reloads,
+    hangup: Signal,
+    watch: Watch,
+    /// The files of the last good load, and of the last try.
+    served: Arc<Files>,
+    tried: Arc<Files>,
+}
+
+/// What a [`Reloader`] works with.
+pub(crate) struct Parts {
+    pub(crate) loader: Loader,
+    pub(crate) stage: Stage,
+    pub(crate) clock: Clock,
+    /// The files that what is live came from.
+    pub(crate) files: Files,
+}
+
+impl Reloader {
+    /// Catches SIGHUP from now on. Call it inside a runtime.
+    pub(crate) fn new(parts: Parts) -> io::Result<Self> {
+        let Parts {
+            loader,
+            stage,
+            clock,
+            files,
+        } = parts;
+        let reloads = Reloads::default();
+        let served = Arc::new(files);
+        reloads.change(|status| {
+            status.generation = 1;
+            status.checksum = checksum(&served);
+            status.loaded_at = clock.now();
+        });
+        Ok(Self {
+            loader: Arc::new(loader),
+            fixed: Fixed::of(&stage.current().config),
+            stage,
+            clock,
+            reloads,
+            hangup: signal(SignalKind::hangup())?,
+            watch: Watch::new(),
+            tried: served.clone(),
+            served,
+        })
+    }
+
+    /// Where its status is found.
+    pub(crate) fn reloads(&self) -> &Reloads {
+        &self.reloads
+    }
+
+    /// Reloads whenever there is a reason to.
+    pub(crate) async fn run(mut self) -> Infallible {
+        let mut looking = interval(LOOK_EVERY);
+        looking.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.follow();
+        loop {
+            tokio::select! {
+                _ = self.hangup.recv() => self.load_on_request().await,
+                () = self.watch.changed() => self.look().await,
+                // The first tick comes at once: files may have changed since they were loaded.
+                _ = looking.tick() => self.look().await,
+            }
+        }
+    }
+
+    async fn load_on_request(&mut self) {
+        tracing::info!(
+            signal = "SIGHUP",
+            policies = self.loader.source.name(),
+            "reloading"
+        );
+        self.load().await;
+    }
+
+    /// Loads if files hold something else than at the last try.
+    async fn look(&mut self) {
+        loop {
+            let tried = self.tried.clone();
+            let Ok(found) = spawn_blocking(move || tried.look_again()).await else {
+                return;
+            };
+            if found != self.tried.checksum() {
+                self.load().await;
+            } else if !self.follow() {
+                return;
+            }
+            // Something may have changed in a folder before it was watched.
+        }
+    }
+
+    async fn load(&mut self) {
+        let loader = self.loader.clone();
+        let loading = spawn_blocking(move || {
+            let mut files = Files::default();
+            let outcome = loader.load(&mut files);
+            (outcome, files)
+        });
+        let Ok((outcome, files)) = loading.await else {
+            return;
+        };
+        self.tried = Arc::new(files);
+        match outcome {
+            Ok(_) if self.tried.checksum() == self.served.checksum() => self.unchanged(),
+            Ok(ready) => self.replace(ready),
+            Err(error) => self.keep(&error),
+        }
+        self.follow();
+    }
+
+    fn replace(&mut self, ready: Ready) {
+        let Ready { live, warnings, .. } = ready;
+        warnings.iter().for_each(tell);
+        let needs_restart = self.fixed.differing(&live.config);
+        for setting in &needs_restart {
+            tracing::warn!(setting, "this setting has changed and holds only after a restart");
+        }
+        let policies = live.config.policies.policies().len();
+        self.stage.replace(live);
+        self.served = self.tried.clone();
+        let status = self.reloads.change(|status| {
+            status.generation += 1;
+            status.checksum = checksum(&self.served);
+            status.loaded_at = self.clock.now();
+            status.failure = None;
+            status.needs_restart = needs_restart;
+        });
+        let (generation, checksum) = (status.generation, status.checksum.unwrap_or_default());
+        tracing::info!(generation, checksum, policies, "reloaded");
+    }
+
+    fn unchanged(&self) {
+        let status = self.reloads.change(|status| status.failure = None);
+        let (generation, checksum) = (status.generation, status.checksum.unwrap_or_default());
+        tracing::info!(
+            generation,
+            checksum,
+            "nothing to reload: the files are as they are served"
+        );
+    }
+
+    fn keep(&self, error: &BootError) {
+        match error {
+            BootError::Load(LoadError::Invalid(problems)) => problems.iter().for_each(tell),
+            other => tracing::error!("{other}"),
+        }
+        let status = self.reloads.change(|status| {
+            status.failures += 1;
+            status.failure = Some(ReloadFailure {
+                at: self.clock.now(),
+                message: error.to_string(),
+            });
+        });
+        tracing::error!(
+            generation = status.generation,
+            "not reloaded: the files cannot be used, what was loaded before goes on"
+        );
+    }
+
+    /// Watches the files of the last try, and those served, which a broken file may not name.
+    fn follow(&mut self) -> bool {
+        self.watch
+            .follow(self.tried.paths().iter().chain(self.served.paths()))
+    }
+}
+
+fn checksum(files: &Files) -> Option<String> {
+    (!files.paths().is_empty()).then(|| files.checksum().short())
+}
+
+fn tell(problem: &Problem) {
+    let (file, line, column, cure) = (problem.file(), problem.line, problem.column, &problem.cure);
+    match problem.severity {
+        Severity::Error => tracing::error!(file, line, column, cure, "{}", problem.message),
+        Severity::Warning => tracing::warn!(file, line, column, cure, "{}", problem.message),
+    }
+}
