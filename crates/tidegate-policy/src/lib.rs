@@ -9,6 +9,7 @@ mod answer;
 mod compile;
 mod config;
 mod document;
+mod expression;
 #[cfg(test)]
 mod fixture;
 mod identity;
@@ -30,10 +31,11 @@ pub use config::{
     IdentitySettings, KeyPlace, Server, ServerUrl, StoreSettings, Timeouts, Treatment, Trust, Upstream,
     UpstreamError, UpstreamTls,
 };
+pub use expression::ExpressionFault;
 pub use identity::{
     ApiKeys, Claims, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, Subject, Tier, WeakKey,
 };
-pub use plan::{Plan, Refusal, Source, Terms};
+pub use plan::{ExpressionFailure, ExpressionField, Plan, Refusal, Source, Terms};
 pub use policy::{OnStoreFailure, Override, Policy, PolicyLimit};
 pub use problem::{Problem, Problems, Severity};
 pub use request::{Body, Content, Graphql, Operation, Request, Tls};

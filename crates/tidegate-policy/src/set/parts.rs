@@ -14,15 +14,22 @@ pub(crate) fn query<'q>(query: Option<&'q str>, name: &str) -> impl Iterator<Ite
 
 /// The values of the query parameter `name`, as sent.
 pub(crate) fn encoded_query<'q>(query: Option<&'q str>, name: &str) -> impl Iterator<Item = &'q [u8]> {
-    let pairs = query.unwrap_or_default().as_bytes().split(|byte| *byte == b'&');
-    pairs
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| {
-            let equals = pair.iter().position(|byte| *byte == b'=');
-            equals.map_or((pair, &[][..]), |equals| (&pair[..equals], &pair[equals + 1..]))
-        })
+    pairs(query.unwrap_or_default())
         .filter(move |(own, _)| *form_decoded(own) == *name.as_bytes())
         .map(|(_, value)| value)
+}
+
+/// The names of all parameters, decoded, each as often as it comes.
+pub(crate) fn query_names(query: &str) -> impl Iterator<Item = Cow<'_, [u8]>> {
+    pairs(query).map(|(name, _)| form_decoded(name))
+}
+
+fn pairs(query: &str) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let pairs = query.as_bytes().split(|byte| *byte == b'&');
+    pairs.filter(|pair| !pair.is_empty()).map(|pair| {
+        let equals = pair.iter().position(|byte| *byte == b'=');
+        equals.map_or((pair, &[][..]), |equals| (&pair[..equals], &pair[equals + 1..]))
+    })
 }
 
 /// `text` without `%` and `+` (the URL standard, application/x-www-form-urlencoded).
@@ -39,14 +46,24 @@ pub(crate) fn form_decoded(text: &[u8]) -> Cow<'_, [u8]> {
 
 /// The values of the cookie `name`, as sent, without the quotes that may be around them (RFC 6265, section 4.2).
 pub(crate) fn cookies<'h>(headers: &'h HeaderMap, name: &str) -> impl Iterator<Item = &'h [u8]> {
+    cookie_pairs(headers)
+        .filter(move |(own, _)| *own == name.as_bytes())
+        .map(|(_, value)| unquoted(value))
+}
+
+/// The names of all cookies, each as often as it comes.
+pub(crate) fn cookie_names(headers: &HeaderMap) -> impl Iterator<Item = Cow<'_, [u8]>> {
+    cookie_pairs(headers).map(|(name, _)| Cow::Borrowed(name))
+}
+
+fn cookie_pairs(headers: &HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
     headers
         .get_all(COOKIE)
         .iter()
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b';'))
-        .filter_map(move |pair| {
+        .filter_map(|pair| {
             let equals = pair.iter().position(|byte| *byte == b'=')?;
-            let (own, value) = (&pair[..equals], &pair[equals + 1..]);
-            (own.trim_ascii() == name.as_bytes()).then(|| unquoted(value.trim_ascii()))
+            Some((pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii()))
         })
 }
 

@@ -1,0 +1,124 @@
+//! Expressions in policies: CEL, checked when the file is read, evaluated within bounds.
+//!
+//! The `cel` crate parses. Types are checked here, because it has no checker. Values are computed here, too, because its
+//! interpreter cannot be told when to stop, and it compiles regular expressions at each call. A test holds the two
+//! interpreters against each other.
+
+mod check;
+mod code;
+mod evaluate;
+mod fault;
+mod fuel;
+mod map;
+mod parse;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod types;
+mod value;
+mod variables;
+
+use std::sync::Arc;
+
+pub use fault::ExpressionFault;
+pub(crate) use parse::Complaint;
+pub(crate) use scope::Scope;
+pub(crate) use value::{Text, Value};
+
+use code::Node;
+use types::Type;
+
+/// What the value of an expression is used as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// `when`: a bool.
+    Condition,
+    /// `cost`: int or uint.
+    Cost,
+    /// A part of a key: string, int, uint or bool.
+    KeyPart,
+}
+
+/// An expression without errors.
+#[derive(Clone, Debug)]
+pub(crate) struct Expression {
+    node: Arc<Node>,
+    reads_body: bool,
+}
+
+impl Expression {
+    /// The expression `source`, whose value is for `used_as`.
+    pub(crate) fn compile(source: &str, used_as: Use) -> Result<Self, Vec<Complaint>> {
+        let tree = parse::parse(source).map_err(|complaint| vec![complaint])?;
+        let typed = check::check(&tree, source)?;
+        if !used_as.takes(&typed.of_type) {
+            let (what, cure) = used_as.wants();
+            let message = format!("{what}, and this expression is of type {}", typed.of_type);
+            return Err(vec![Complaint::new(0..source.len(), message, cure)]);
+        }
+        let mut reads_body = false;
+        typed.node.walk(&mut |node| reads_body |= node_reads_body(node));
+        Ok(Self {
+            node: Arc::new(typed.node),
+            reads_body,
+        })
+    }
+
+    /// Its value for one request.
+    pub(crate) fn evaluate<'v>(&'v self, scope: &'v Scope<'v>) -> Result<Value<'v>, ExpressionFault> {
+        evaluate::evaluate(&self.node, scope)
+    }
+
+    /// Whether `when` holds.
+    pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, ExpressionFault> {
+        self.evaluate(scope)?.bool()
+    }
+
+    /// What a request costs: at least 0, which only looks.
+    pub(crate) fn cost(&self, scope: &Scope<'_>) -> Result<u64, ExpressionFault> {
+        match self.evaluate(scope)? {
+            Value::Int(cost) => u64::try_from(cost).map_err(|_| ExpressionFault::NegativeCost),
+            Value::Uint(cost) => Ok(cost),
+            _ => Err(ExpressionFault::WrongType),
+        }
+    }
+
+    /// Whether it can only be evaluated once the body was read.
+    pub(crate) fn reads_body(&self) -> bool {
+        self.reads_body
+    }
+}
+
+fn node_reads_body(node: &Node) -> bool {
+    match node {
+        Node::Variable(variable) | Node::HasVariable(variable) => variable.is_of_body(),
+        _ => false,
+    }
+}
+
+impl Use {
+    fn takes(self, of_type: &Type) -> bool {
+        of_type.may_be_one_of(match self {
+            Self::Condition => &[Type::Bool],
+            Self::Cost => &[Type::Int, Type::Uint],
+            Self::KeyPart => &[Type::Text, Type::Int, Type::Uint, Type::Bool],
+        })
+    }
+
+    fn wants(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Condition => (
+                "`when` is true or false",
+                "compare with something: `request.method == \"POST\"`",
+            ),
+            Self::Cost => (
+                "`cost` is an int or uint",
+                "write whole numbers, or convert: `int(…)`",
+            ),
+            Self::KeyPart => (
+                "a part of a key is a string, int, uint or bool",
+                "write what tells clients apart, or convert: `string(…)`",
+            ),
+        }
+    }
+}

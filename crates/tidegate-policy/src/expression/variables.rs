@@ -1,0 +1,163 @@
+//! What expressions can name.
+
+use super::types::Type;
+
+/// Something that a name leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Named {
+    /// A group of names.
+    Object(&'static Object),
+    /// A value.
+    Variable(Variable),
+}
+
+/// A group of names: `request` in `request.method`.
+#[derive(Debug)]
+pub(super) struct Object {
+    /// As it is written from the root; empty for the root itself.
+    pub(super) name: &'static str,
+    pub(super) fields: &'static [(&'static str, Named)],
+}
+
+impl Object {
+    pub(super) fn field(&self, name: &str) -> Option<Named> {
+        let field = self.fields.iter().find(|(own, _)| *own == name);
+        field.map(|(_, named)| *named)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.fields.iter().map(|(name, _)| *name)
+    }
+}
+
+/// A value of a request that an expression can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Variable {
+    RequestMethod,
+    RequestHost,
+    RequestPath,
+    RequestQuery,
+    RequestHeaders,
+    RequestCookies,
+    RequestScheme,
+    ClientIp,
+    TlsServerName,
+    IdentityKnown,
+    IdentitySubject,
+    IdentityTier,
+    Claims,
+    BodyJson,
+    BodyForm,
+    BodyGraphqlOperation,
+    BotVerified,
+    BotName,
+    GeoCountry,
+    GeoAsn,
+}
+
+impl Variable {
+    pub(super) fn of_type(self) -> Type {
+        match self {
+            Self::RequestMethod
+            | Self::RequestHost
+            | Self::RequestPath
+            | Self::RequestScheme
+            | Self::ClientIp
+            | Self::TlsServerName
+            | Self::IdentitySubject
+            | Self::IdentityTier
+            | Self::BodyGraphqlOperation
+            | Self::BotName
+            | Self::GeoCountry => Type::Text,
+            Self::RequestQuery | Self::RequestHeaders | Self::RequestCookies | Self::BodyForm => {
+                Type::texts()
+            }
+            Self::IdentityKnown | Self::BotVerified => Type::Bool,
+            Self::GeoAsn => Type::Int,
+            Self::Claims => Type::map(Type::Text, Type::Dyn),
+            Self::BodyJson => Type::Dyn,
+        }
+    }
+
+    /// Whether the body must be read to know it.
+    pub(super) fn is_of_body(self) -> bool {
+        matches!(self, Self::BodyJson | Self::BodyForm | Self::BodyGraphqlOperation)
+    }
+}
+
+/// Everything that can be named.
+pub(super) static ROOT: Object = Object {
+    name: "",
+    fields: &[
+        ("request", Named::Object(&REQUEST)),
+        ("client", Named::Object(&CLIENT)),
+        ("tls", Named::Object(&TLS)),
+        ("identity", Named::Object(&IDENTITY)),
+        ("claims", Named::Variable(Variable::Claims)),
+        ("body", Named::Object(&BODY)),
+        ("bot", Named::Object(&BOT)),
+        ("geo", Named::Object(&GEO)),
+    ],
+};
+
+static REQUEST: Object = Object {
+    name: "request",
+    fields: &[
+        ("method", Named::Variable(Variable::RequestMethod)),
+        ("host", Named::Variable(Variable::RequestHost)),
+        ("path", Named::Variable(Variable::RequestPath)),
+        ("query", Named::Variable(Variable::RequestQuery)),
+        ("headers", Named::Variable(Variable::RequestHeaders)),
+        ("cookies", Named::Variable(Variable::RequestCookies)),
+        ("scheme", Named::Variable(Variable::RequestScheme)),
+    ],
+};
+
+static CLIENT: Object = Object {
+    name: "client",
+    fields: &[("ip", Named::Variable(Variable::ClientIp))],
+};
+
+static TLS: Object = Object {
+    name: "tls",
+    fields: &[("server_name", Named::Variable(Variable::TlsServerName))],
+};
+
+static IDENTITY: Object = Object {
+    name: "identity",
+    fields: &[
+        ("known", Named::Variable(Variable::IdentityKnown)),
+        ("subject", Named::Variable(Variable::IdentitySubject)),
+        ("tier", Named::Variable(Variable::IdentityTier)),
+    ],
+};
+
+static BODY: Object = Object {
+    name: "body",
+    fields: &[
+        ("json", Named::Variable(Variable::BodyJson)),
+        ("form", Named::Variable(Variable::BodyForm)),
+        ("graphql", Named::Object(&GRAPHQL)),
+    ],
+};
+
+static GRAPHQL: Object = Object {
+    name: "body.graphql",
+    fields: &[("operation", Named::Variable(Variable::BodyGraphqlOperation))],
+};
+
+static BOT: Object = Object {
+    name: "bot",
+    fields: &[
+        ("verified", Named::Variable(Variable::BotVerified)),
+        ("name", Named::Variable(Variable::BotName)),
+    ],
+};
+
+static GEO: Object = Object {
+    name: "geo",
+    fields: &[
+        ("country", Named::Variable(Variable::GeoCountry)),
+        ("asn", Named::Variable(Variable::GeoAsn)),
+    ],
+};
