@@ -3,6 +3,7 @@
 mod access;
 mod answers;
 mod body;
+mod expression;
 mod forwarding;
 mod gateway;
 mod identity;

@@ -15,6 +15,7 @@ pub(crate) mod report;
 pub(crate) mod scalar;
 pub(crate) mod schedule;
 pub(crate) mod upstream;
+mod within;
 
 use access::AccessText;
 use answers::AnswersText;

@@ -25,6 +25,7 @@ pub(crate) use parse::Complaint;
 pub(crate) use scope::Scope;
 pub(crate) use value::{Text, Value};
 
+use crate::set::body::Reads;
 use code::Node;
 use types::Type;
 
@@ -42,8 +43,9 @@ pub(crate) enum Use {
 /// An expression without errors.
 #[derive(Clone, Debug)]
 pub(crate) struct Expression {
+    source: Arc<str>,
     node: Arc<Node>,
-    reads_body: bool,
+    reads: Reads,
 }
 
 impl Expression {
@@ -56,17 +58,34 @@ impl Expression {
             let message = format!("{what}, and this expression is of type {}", typed.of_type);
             return Err(vec![Complaint::new(0..source.len(), message, cure)]);
         }
-        let mut reads_body = false;
-        typed.node.walk(&mut |node| reads_body |= node_reads_body(node));
+        if let (Use::Cost, Node::Literal(Value::Int(..0))) = (used_as, &typed.node) {
+            return Err(vec![Complaint::new(
+                0..source.len(),
+                "a cost is at least 0",
+                "write a larger number",
+            )]);
+        }
+        let mut reads = Reads::default();
+        typed.node.walk(&mut |node| {
+            if let Node::Variable(variable) | Node::HasVariable(variable) = node {
+                variable.add_to(&mut reads);
+            }
+        });
         Ok(Self {
+            source: source.into(),
             node: Arc::new(typed.node),
-            reads_body,
+            reads,
         })
     }
 
     /// Its value for one request.
     pub(crate) fn evaluate<'v>(&'v self, scope: &'v Scope<'v>) -> Result<Value<'v>, ExpressionFault> {
         evaluate::evaluate(&self.node, scope)
+    }
+
+    /// Which forms of body it looks at.
+    pub(crate) fn reads(&self) -> Reads {
+        self.reads
     }
 
     /// Whether `when` holds.
@@ -82,19 +101,16 @@ impl Expression {
             _ => Err(ExpressionFault::WrongType),
         }
     }
+}
 
-    /// Whether it can only be evaluated once the body was read.
-    pub(crate) fn reads_body(&self) -> bool {
-        self.reads_body
+/// Two that are written alike are one.
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
     }
 }
 
-fn node_reads_body(node: &Node) -> bool {
-    match node {
-        Node::Variable(variable) | Node::HasVariable(variable) => variable.is_of_body(),
-        _ => false,
-    }
-}
+impl Eq for Expression {}
 
 impl Use {
     fn takes(self, of_type: &Type) -> bool {

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Mode};
 
-use crate::{Override, Policy, PolicyLimit, Tier};
+use crate::document::policy::OnError;
+use crate::{ExpressionFault, Override, Policy, PolicyLimit, Tier};
 
 /// What one request asks of the store, and which limit of which policy each charge came from.
 ///
@@ -18,6 +19,8 @@ pub struct Plan<'set> {
     pub refusal: Option<Refusal<'set>>,
     /// Refusals by policies in shadow mode: told, not carried out.
     pub shadow_refusals: SmallVec<[Refusal<'set>; 1]>,
+    /// Expressions that had no value for the request, to be counted. What became of the request then is told by the rest.
+    pub failures: SmallVec<[ExpressionFailure<'set>; 1]>,
 }
 
 impl<'set> Plan<'set> {
@@ -26,6 +29,16 @@ impl<'set> Plan<'set> {
         match mode {
             Mode::Enforce => _ = self.refusal.get_or_insert(refusal),
             Mode::Shadow => self.shadow_refusals.push(refusal),
+        }
+    }
+
+    /// Notes that `when` or `cost` of a policy had no value, and refuses the request if the policy says so.
+    pub(crate) fn fail(&mut self, failure: ExpressionFailure<'set>, on_error: OnError) {
+        let ExpressionFailure { policy, field, .. } = failure;
+        self.failures.push(failure);
+        match on_error {
+            OnError::Deny => self.refuse(Refusal::ExpressionFailed { policy, field }, policy.mode),
+            OnError::Skip => {}
         }
     }
 
@@ -72,6 +85,42 @@ impl<'set> Terms<'set> {
     }
 }
 
+/// An expression that had no value for a request.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpressionFailure<'set> {
+    /// The policy.
+    pub policy: &'set Policy,
+    /// Which of its expressions.
+    pub field: ExpressionField,
+    /// Why it had none.
+    pub fault: ExpressionFault,
+}
+
+/// Where an expression stands in a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExpressionField {
+    /// `when`.
+    When,
+    /// A part of `key`.
+    Key,
+    /// `cost`.
+    Cost,
+}
+
+impl ExpressionField {
+    /// Every field that can fail.
+    pub const ALL: [Self; 3] = [Self::When, Self::Key, Self::Cost];
+
+    /// The field as the file names it: `when`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::When => "when",
+            Self::Key => "key",
+            Self::Cost => "cost",
+        }
+    }
+}
+
 /// Why a request is refused before any store is asked.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -89,6 +138,13 @@ pub enum Refusal<'set> {
         policy: &'set Policy,
         /// How many bytes it looks at.
         max_bytes: usize,
+    },
+    /// `when` or `cost` of a policy with `on_error: deny` has no value for the request.
+    ExpressionFailed {
+        /// The policy.
+        policy: &'set Policy,
+        /// Which of its expressions.
+        field: ExpressionField,
     },
     /// The path can be read in too many ways, or more limits match than one request can be charged for. Plain requests
     /// cannot get here: the compiler sees to it, or warns where it cannot.

@@ -15,13 +15,14 @@ pub(crate) mod views;
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Timestamp};
+use tidegate_core::{Charge, Cost, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Timestamp};
 
 use crate::access::AccessList;
-use crate::document::policy::OnMissing;
-use crate::plan::{Refusal, Source, Terms};
+use crate::document::policy::{OnError, OnMissing};
+use crate::expression::{Expression, Scope};
+use crate::plan::{ExpressionFailure, ExpressionField, Refusal, Source, Terms};
 use crate::schedule::Schedule;
-use crate::{Identity, Plan, Policy, PolicyLimit, Request};
+use crate::{ExpressionFault, Identity, Plan, Policy, PolicyLimit, Request};
 use body::{BodyRule, OnTooLarge};
 use bound::Bound;
 use conditions::Conditions;
@@ -51,6 +52,7 @@ pub(crate) struct Rule {
     pub(crate) recipe: Recipe,
     /// Whom it does not count.
     exempt: Option<AccessList>,
+    expressions: Expressions,
     /// When it speaks; always, if there is none.
     schedule: Option<Schedule>,
     /// How it looks at bodies, if it does.
@@ -74,8 +76,20 @@ pub(crate) struct Parts {
     pub(crate) conditions: Conditions,
     pub(crate) recipe: Recipe,
     pub(crate) exempt: Option<AccessList>,
+    pub(crate) expressions: Expressions,
     pub(crate) schedule: Option<Schedule>,
     pub(crate) body: Option<BodyRule>,
+}
+
+/// What a policy computes for each request, its key aside.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Expressions {
+    /// Which requests it counts of those that match; all, if there is none.
+    pub(crate) when: Option<Expression>,
+    /// What a request costs; the policy's own cost, if there is none.
+    pub(crate) cost: Option<Expression>,
+    /// What happens if one of them cannot be computed.
+    pub(crate) on_error: OnError,
 }
 
 /// A pattern of a policy that matched, and under which reading of the path.
@@ -125,19 +139,16 @@ impl PolicySet {
             return self.unreadable();
         };
         let mut plan = Plan::default();
-        for hit in self.hits(request, &views, now) {
-            let found = Found {
-                pattern: hit.pattern as usize,
-                segments: &views[hit.view],
-            };
-            let asked = Asked {
-                request,
-                identity,
-                hold,
-                now,
-                found,
-            };
-            self.add(hit.policy as usize, asked, &mut plan);
+        let asked = Asked {
+            request,
+            identity,
+            hold,
+            now,
+            views: &views,
+        };
+        let hits = self.hits(request, &views, now);
+        for hits_of_one in hits.chunk_by(|one, next| one.policy == next.policy) {
+            self.add(hits_of_one, asked, &mut plan);
         }
         if plan.charges.len() > MAX_CHARGES {
             let mode = harshest(plan.sources.iter().map(|source| source.policy));
@@ -159,7 +170,7 @@ impl PolicySet {
         plan
     }
 
-    /// The policies that match, in the order of the file, each once.
+    /// The policies that match, in the order of the file: each once, but those with `when` as often as they match.
     fn hits(&self, request: &Request<'_>, views: &[Segments<'_>], now: Timestamp) -> SmallVec<[Hit; 16]> {
         let host = if self.index.names_hosts() {
             host::normal(request.host)
@@ -177,7 +188,8 @@ impl PolicySet {
             });
         }
         hits.sort_unstable();
-        hits.dedup_by_key(|hit| hit.policy);
+        let has_when = |hit: &Hit| self.rules[hit.policy as usize].expressions.when.is_some();
+        hits.dedup_by(|next, one| next.policy == one.policy && !has_when(one));
         hits.retain(|hit| {
             let rule = &self.rules[hit.policy as usize];
             rule.speaks_at(now) && rule.conditions.hold(request)
@@ -185,8 +197,9 @@ impl PolicySet {
         hits
     }
 
-    /// Adds what policy number `policy_index` asks.
-    fn add<'set>(&'set self, policy_index: usize, asked: Asked<'_>, plan: &mut Plan<'set>) {
+    /// Adds what the policy of `hits` asks.
+    fn add<'set>(&'set self, hits: &[Hit], asked: Asked<'_, '_>, plan: &mut Plan<'set>) {
+        let policy_index = hits[0].policy as usize;
         let (policy, rule) = (&self.policies[policy_index], &self.rules[policy_index]);
         if rule.exempts(asked) {
             return;
@@ -209,9 +222,18 @@ impl PolicySet {
         if rule.body.is_some() && !rule.conditions.allow_body(asked.request) {
             return;
         }
-        let values = rule
-            .recipe
-            .values(asked.request, asked.identity, asked.found, self.ipv6_prefix);
+        let Some(found) = rule.chosen(policy, hits, asked, plan) else {
+            return;
+        };
+        let scope = asked.scope(found);
+        let mut failed = SmallVec::<[ExpressionFault; 1]>::new();
+        let values = rule.recipe.values(&scope, found, self.ipv6_prefix, &mut failed);
+        plan.failures
+            .extend(failed.into_iter().map(|fault| ExpressionFailure {
+                policy,
+                field: ExpressionField::Key,
+                fault,
+            }));
         let values = match values {
             Ok(values) => values,
             Err(_) if rule.recipe.on_missing == OnMissing::Skip => return,
@@ -224,12 +246,15 @@ impl PolicySet {
                 return;
             }
         };
+        let Some(cost) = rule.cost(policy, &scope, plan) else {
+            return;
+        };
         let (terms, limits, beginnings) = rule.limits_for(policy, asked.identity, asked.now);
         for (limit_index, (limit, beginning)) in limits.iter().zip(beginnings).enumerate() {
             plan.charges.push(Charge {
                 key: key::finish(*beginning, &values),
                 limit: &limit.limit,
-                cost: policy.cost,
+                cost,
                 mode: policy.mode,
                 hold: asked.hold,
             });
@@ -252,15 +277,88 @@ fn harshest<'p>(policies: impl IntoIterator<Item = &'p Policy>) -> Mode {
 
 /// Who asks what, and where it matched.
 #[derive(Clone, Copy)]
-struct Asked<'r> {
+struct Asked<'r, 'p> {
     request: &'r Request<'r>,
     identity: &'r Identity,
     hold: HoldId,
     now: Timestamp,
-    found: Found<'r>,
+    /// The readings of its path.
+    views: &'r [Segments<'p>],
+}
+
+impl<'r> Asked<'r, '_> {
+    /// Where it matched.
+    fn found(&self, hit: &Hit) -> Found<'r> {
+        Found {
+            pattern: hit.pattern as usize,
+            segments: &self.views[hit.view],
+        }
+    }
+
+    /// What expressions see of it where it matched.
+    fn scope(&self, found: Found<'r>) -> Scope<'r> {
+        Scope {
+            request: self.request,
+            identity: self.identity,
+            segments: found.segments,
+        }
+    }
 }
 
 impl Rule {
+    /// The first of `hits` for which `when` holds. If it holds for none and failed for one, that is in the plan then.
+    fn chosen<'set, 'r>(
+        &'set self,
+        policy: &'set Policy,
+        hits: &[Hit],
+        asked: Asked<'r, '_>,
+        plan: &mut Plan<'set>,
+    ) -> Option<Found<'r>> {
+        let mut places = hits.iter().map(|hit| asked.found(hit));
+        let Some(when) = &self.expressions.when else {
+            return places.next();
+        };
+        let mut failed = None;
+        for found in places {
+            match when.holds(&asked.scope(found)) {
+                Ok(true) => return Some(found),
+                Ok(false) => {}
+                Err(fault) => failed = Some(fault),
+            }
+        }
+        let failure = ExpressionFailure {
+            policy,
+            field: ExpressionField::When,
+            fault: failed?,
+        };
+        plan.fail(failure, self.expressions.on_error);
+        None
+    }
+
+    /// What a request costs. None if that cannot be computed, which is in the plan then.
+    fn cost<'set>(
+        &'set self,
+        policy: &'set Policy,
+        scope: &Scope<'_>,
+        plan: &mut Plan<'set>,
+    ) -> Option<Cost> {
+        let Some(cost) = &self.expressions.cost else {
+            return Some(policy.cost);
+        };
+        match cost.cost(scope) {
+            Ok(units) => Some(Cost::new(units)),
+            Err(fault) => {
+                let failure = ExpressionFailure {
+                    policy,
+                    field: ExpressionField::Cost,
+                    fault,
+                };
+                plan.fail(failure, self.expressions.on_error);
+                None
+            }
+        }
+    }
+
     fn new(parts: &Parts, hasher: &KeyHasher) -> Self {
         let Parts { policy, recipe, .. } = parts;
         let beginnings = |whose: Whose<'_>, limits: &[PolicyLimit]| -> Vec<KeyBuilder> {
@@ -295,12 +393,13 @@ impl Rule {
             conditions: parts.conditions.clone(),
             recipe: parts.recipe.clone(),
             exempt: parts.exempt.clone(),
+            expressions: parts.expressions.clone(),
             schedule: parts.schedule.clone(),
             body: parts.body,
         }
     }
 
-    fn exempts(&self, asked: Asked<'_>) -> bool {
+    fn exempts(&self, asked: Asked<'_, '_>) -> bool {
         let Some(list) = &self.exempt else {
             return false;
         };

@@ -11,6 +11,8 @@ const STORE_FAILED: &[u8] =
     br#"{"type":"about:blank","title":"Service Unavailable","status":503,"error":"limiter_failed""#;
 const MISSING_PART: &[u8] =
     br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"missing_key_part""#;
+const EXPRESSION_FAILED: &[u8] =
+    br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"expression_failed""#;
 const AMBIGUOUS_PATH: &[u8] =
     br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"ambiguous_path""#;
 const ACCESS_DENIED: &[u8] =
@@ -79,6 +81,14 @@ pub(super) fn unplanned(out: &mut Vec<u8>, refusal: &Refusal<'_>) {
                 out.extend_from_slice(b"' looks at bodies of at most ");
                 number::push(out, *max_bytes as u64);
                 out.extend_from_slice(b" bytes.");
+            });
+        }
+        Refusal::ExpressionFailed { policy, .. } => {
+            out.extend_from_slice(EXPRESSION_FAILED);
+            message(out, |out| {
+                out.extend_from_slice(b"The policy '");
+                out.extend(json_text(&policy.name));
+                out.extend_from_slice(b"' cannot tell what this request is.");
             });
         }
         Refusal::AmbiguousPath => {

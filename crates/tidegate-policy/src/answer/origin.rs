@@ -85,9 +85,11 @@ fn strip(fields: &mut HeaderMap) {
 fn shadow_name<'a>(shadow: &Shadow<'a>) -> &'a str {
     match shadow {
         Shadow::Limit(reading) => &reading.source.limit.label,
-        Shadow::Unplanned(Refusal::MissingKeyPart { policy, .. } | Refusal::BodyTooLarge { policy, .. }) => {
-            &policy.name
-        }
+        Shadow::Unplanned(
+            Refusal::MissingKeyPart { policy, .. }
+            | Refusal::BodyTooLarge { policy, .. }
+            | Refusal::ExpressionFailed { policy, .. },
+        ) => &policy.name,
         Shadow::Unplanned(Refusal::AmbiguousPath) => "ambiguous_path",
     }
 }

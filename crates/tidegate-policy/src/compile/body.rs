@@ -3,6 +3,7 @@
 use crate::document::node::Place;
 use crate::document::policy::{OnMissing, PolicyText};
 use crate::document::report::{Report, nearest, quoted};
+use crate::set::Expressions;
 use crate::set::body::{BodyPart, BodyRule, GraphqlPart, Reads};
 use crate::set::conditions::Conditions;
 use crate::set::key::{From, Recipe};
@@ -67,6 +68,7 @@ pub(super) fn rule(
     text: &PolicyText,
     conditions: &Conditions,
     recipe: Option<&Recipe>,
+    expressions: &Expressions,
     report: &mut Report<'_>,
 ) -> Option<BodyRule> {
     let mut reads = Reads::default();
@@ -80,6 +82,14 @@ pub(super) fn rule(
     let of_conditions = conditions.body.iter().map(|(part, _)| part);
     for part in of_key.clone().chain(of_conditions) {
         part.add_to(&mut reads);
+    }
+    let of_key_parts = recipe.into_iter().flat_map(|recipe| &recipe.parts);
+    let computed = of_key_parts.filter_map(|part| match &part.from {
+        From::Expression(expression) => Some(expression),
+        _ => None,
+    });
+    for expression in computed.chain(&expressions.when).chain(&expressions.cost) {
+        reads.add(expression.reads());
     }
     if of_key.count() > 0
         && let Some(on_missing) = &text.on_missing

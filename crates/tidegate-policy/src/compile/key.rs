@@ -1,11 +1,13 @@
 //! What `key` means.
 
 use super::body;
+use super::expression::{expression, is_expression};
 use super::identity::{cookie_name, header_name};
 use crate::document::identity::IdentityText;
 use crate::document::node::Spanned;
 use crate::document::policy::{OnMissing, PolicyText};
 use crate::document::report::{Report, nearest, quoted};
+use crate::expression::Use;
 use crate::set::key::{From, Part, Recipe};
 use crate::set::path::PathPattern;
 
@@ -85,6 +87,13 @@ pub(super) fn recipe(
 }
 
 fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Option<Part> {
+    if is_expression(&text.value) {
+        let expression = expression(text, Use::KeyPart, report)?;
+        return Some(Part {
+            text: text.value.clone(),
+            from: From::Expression(expression),
+        });
+    }
     let from = match text.value.split_once('.') {
         None => match text.value.as_str() {
             "identity" => Some(From::Identity),
@@ -96,7 +105,7 @@ fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Op
         Some((_, "")) => None,
         Some(("header", name)) => Some(header(text, name, report)?),
         Some(("cookie", name)) => Some(From::Cookie(cookie_name(name, text.at, report)?)),
-        Some(("query", name)) => Some(From::Query(name.to_owned())),
+        Some(("query", name)) => Some(query(text, name, report)),
         Some(("body", part)) => Some(From::Body(body::part(part, text.at, report)?)),
         Some(("path", name)) => Some(path(text, name, paths, report)?),
         Some(_) => None,
@@ -127,6 +136,14 @@ fn header(text: &Spanned<String>, name: &str, report: &mut Report<'_>) -> Option
         report.error(text.at, message, cure);
     }
     Some(From::Header(name))
+}
+
+fn query(text: &Spanned<String>, name: &str, report: &mut Report<'_>) -> From {
+    if name.contains(['"', '\'', '(']) {
+        let message = format!("{} is taken for the name of a parameter", quoted(name));
+        report.warning(text.at, message, "in expressions write `request.query.name`");
+    }
+    From::Query(name.to_owned())
 }
 
 /// The path patterns of a policy.
@@ -172,7 +189,12 @@ impl From {
     fn may_be_missing(&self) -> bool {
         match self {
             Self::ClientIp | Self::Identity | Self::Method | Self::Path(_) => false,
-            Self::Host | Self::Header(_) | Self::Cookie(_) | Self::Query(_) | Self::Body(_) => true,
+            Self::Host
+            | Self::Header(_)
+            | Self::Cookie(_)
+            | Self::Query(_)
+            | Self::Body(_)
+            | Self::Expression(_) => true,
         }
     }
 }

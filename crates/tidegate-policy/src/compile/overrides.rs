@@ -30,7 +30,7 @@ pub(super) fn overrides(
     let mut lines = HashMap::new();
     let mut overrides = Vec::new();
     for text_of_one in text.overrides.iter().take(MAX_OVERRIDES) {
-        let limits = limits(name, &text_of_one.limits, text.cost.as_ref(), report);
+        let limits = limits(name, &text_of_one.limits, text.fixed_cost(), report);
         let (Some(subject), Some(until)) = (&text_of_one.subject, &text_of_one.until) else {
             continue;
         };

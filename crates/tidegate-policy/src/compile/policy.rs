@@ -4,17 +4,18 @@ use std::collections::HashMap;
 
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
-use super::{access, body, key, limit, matching, overrides, schedule, scope};
+use super::{access, body, expression, key, limit, matching, overrides, schedule, scope};
 use crate::Tier;
 use crate::config::IdentitySettings;
 use crate::document::identity::IdentityText;
 use crate::document::limit::LimitText;
 use crate::document::node::{Place, Spanned};
-use crate::document::policy::PolicyText;
+use crate::document::policy::{CostText, OnError, PolicyText};
 use crate::document::report::{Report, quoted};
+use crate::expression::Use;
 use crate::policy::{OnStoreFailure, Policy, PolicyLimit};
 use crate::set::bound::Bound;
-use crate::set::{Parts, PolicySet};
+use crate::set::{Expressions, Parts, PolicySet};
 
 /// The longest name of a policy or tier.
 const MAX_NAME_BYTES: usize = 64;
@@ -125,16 +126,17 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
     let hosts = matching::hosts(&text.matching.host, report);
     let conditions = matching::conditions(&text.matching, report);
     let recipe = key::recipe(text, &paths, identity, report);
-    let body = body::rule(text, &conditions, recipe.as_ref(), report);
+    let expressions = expressions(text, report);
+    let body = body::rule(text, &conditions, recipe.as_ref(), &expressions, report);
     let label = name.unwrap_or("policy");
-    let limits = limits(label, &text.limits, text.cost.as_ref(), report);
+    let limits = limits(label, &text.limits, text.fixed_cost(), report);
     let tiers = tiers(label, text, identity, report);
     let overrides = overrides::overrides(label, text, identity, report);
     let policy = Policy {
         name: name?.into(),
         scope: scope::in_words(text).into(),
         mode: text.mode.as_ref().map_or(Mode::default(), |mode| mode.value),
-        cost: cost(text.cost.as_ref(), report),
+        cost: cost(text.fixed_cost(), report),
         on_store_failure: text
             .on_store_failure
             .as_ref()
@@ -150,9 +152,35 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
         conditions,
         recipe: recipe?,
         exempt: access::exempt(&text.exempt, identity, report),
+        expressions,
         schedule: text.schedule.as_deref().map(schedule::schedule),
         body,
     })
+}
+
+/// What the expressions of a policy mean, its key aside.
+fn expressions(text: &PolicyText, report: &mut Report<'_>) -> Expressions {
+    let when = text
+        .when
+        .as_ref()
+        .and_then(|when| expression::expression(when, Use::Condition, report));
+    let cost = match &text.cost {
+        Some(CostText::Computed(cost)) => expression::expression(cost, Use::Cost, report),
+        Some(CostText::Fixed(_)) | None => None,
+    };
+    let has_none = text.when.is_none() && !matches!(text.cost, Some(CostText::Computed(_)));
+    if let (Some(on_error), true) = (&text.on_error, has_none) {
+        let message = "`on_error` says nothing here: there is no `when`, and the cost is a number";
+        report.warning(on_error.at, message, "remove it");
+    }
+    Expressions {
+        when,
+        cost,
+        on_error: text
+            .on_error
+            .as_ref()
+            .map_or(OnError::default(), |said| said.value),
+    }
 }
 
 /// The limits of each tier of the policy called `name`.
@@ -173,7 +201,7 @@ fn tiers(
     }
     let mut tiers = Vec::new();
     for (tier, texts) in &text.tiers {
-        let limits = limits(name, texts, text.cost.as_ref(), report);
+        let limits = limits(name, texts, text.fixed_cost(), report);
         if let Some(tier) = checked_name(tier, "a tier", report) {
             tiers.push((tier.into(), limits));
         }

@@ -1,9 +1,10 @@
 //! Which requests a policy speaks about and what it counts them by, in words.
 
+use super::expression::is_expression;
 use super::schedule;
 use crate::document::matching::{FieldText, MatchText, WantedText};
 use crate::document::node::Spanned;
-use crate::document::policy::{OnMissing, PolicyText};
+use crate::document::policy::{CostText, OnMissing, PolicyText};
 
 /// Which requests match: `POST /login on a.test`.
 pub(super) fn requests(matching: &MatchText) -> String {
@@ -32,12 +33,21 @@ pub(super) fn requests(matching: &MatchText) -> String {
 /// The scope of the policy in `text`: `POST /login, counted by client.ip`.
 pub(super) fn in_words(text: &PolicyText) -> String {
     let requests = requests(&text.matching);
-    let key: Vec<&str> = text
-        .key
-        .iter()
-        .flatten()
-        .map(|part| part.value.as_str())
+    let condition = text
+        .when
+        .as_ref()
+        .map_or_else(String::new, |when| format!(" when `{}`", one_line(&when.value)));
+    let key = text.key.iter().flatten().map(|part| part.value.as_str());
+    let key: Vec<String> = key
+        .map(|part| match is_expression(part) {
+            true => format!("`{}`", one_line(part)),
+            false => part.to_owned(),
+        })
         .collect();
+    let cost = match &text.cost {
+        Some(CostText::Computed(cost)) => format!(", costs `{}`", one_line(&cost.value)),
+        Some(CostText::Fixed(_)) | None => String::new(),
+    };
     let missing = match text.on_missing.as_ref().map(|said| said.value) {
         None | Some(OnMissing::Deny) => "",
         Some(OnMissing::Skip) => " where it has that",
@@ -46,7 +56,13 @@ pub(super) fn in_words(text: &PolicyText) -> String {
     let when = text.schedule.as_ref().map_or_else(String::new, |spans| {
         format!(", only {}", schedule::in_words(spans))
     });
-    format!("{requests}, counted by {}{missing}{when}", key.join(" and "))
+    let key = key.join(" and ");
+    format!("{requests}{condition}, counted by {key}{missing}{cost}{when}")
+}
+
+/// An expression without its line breaks.
+fn one_line(expression: &str) -> String {
+    expression.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn any_of(texts: &[Spanned<String>]) -> String {

@@ -32,7 +32,10 @@ pub(crate) struct PolicyText {
     pub(crate) limits: Vec<LimitText>,
     pub(crate) tiers: Vec<(Spanned<String>, Vec<LimitText>)>,
     pub(crate) overrides: Vec<OverrideText>,
-    pub(crate) cost: Option<Spanned<u64>>,
+    /// Which requests it counts of those that match, as an expression.
+    pub(crate) when: Option<Spanned<String>>,
+    pub(crate) cost: Option<CostText>,
+    pub(crate) on_error: Option<Spanned<OnError>>,
     pub(crate) mode: Option<Spanned<Mode>>,
     pub(crate) on_store_failure: Option<Spanned<OnStoreFailure>>,
     /// Whom it does not count.
@@ -51,6 +54,25 @@ pub(crate) enum OnMissing {
     Skip,
     /// The client's address stands in for the part.
     Fallback,
+}
+
+/// What a request costs.
+#[derive(Debug)]
+pub(crate) enum CostText {
+    /// Always this.
+    Fixed(Spanned<u64>),
+    /// What this expression says.
+    Computed(Spanned<String>),
+}
+
+/// What happens when `when` or `cost` cannot be computed for a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnError {
+    /// It is refused.
+    #[default]
+    Deny,
+    /// This policy does not count it.
+    Skip,
 }
 
 impl PolicyText {
@@ -72,17 +94,26 @@ impl PolicyText {
             limits: limits(&mut fields, "a policy", report),
             tiers: fields.read("tiers", report, tiers).unwrap_or_default(),
             overrides: fields.read("overrides", report, overrides).unwrap_or_default(),
+            when: fields.read("when", report, scalar::text),
             cost: fields.read("cost", report, cost),
+            on_error: fields.read("on_error", report, on_error),
             mode: fields.read("mode", report, mode),
             on_store_failure: fields.read("on_store_failure", report, on_store_failure),
             exempt: fields.read("exempt", report, entries).unwrap_or_default(),
             schedule: fields.read("schedule", report, schedule),
         };
         fields.read("consistency", report, consistency);
-        fields.read("when", report, when);
         fields.finish(report);
         policy.is_right = report.errors() == earlier_errors;
         Some(policy)
+    }
+
+    /// The cost, if it is known before any request comes.
+    pub(crate) fn fixed_cost(&self) -> Option<&Spanned<u64>> {
+        match &self.cost {
+            Some(CostText::Fixed(cost)) => Some(cost),
+            Some(CostText::Computed(_)) | None => None,
+        }
     }
 }
 
@@ -135,17 +166,16 @@ fn tiers(node: &Node, report: &mut Report<'_>) -> Option<Vec<(Spanned<String>, V
     Some(entries.iter().map(limits).collect())
 }
 
-fn cost(node: &Node, report: &mut Report<'_>) -> Option<Spanned<u64>> {
-    let is_expression =
-        |text: &str| text.contains(|char: char| char.is_alphabetic() || "?=<>()".contains(char));
-    if let Value::Text(text) = &node.value
-        && is_expression(text)
-    {
-        let message = "expressions are not available in this version";
-        report.error(node.at, message, "write a whole number, such as `cost: 5`");
-        return None;
+fn cost(node: &Node, report: &mut Report<'_>) -> Option<CostText> {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match &node.value {
+        Value::Text(text) if !is_number(text) => scalar::text(node, report).map(CostText::Computed),
+        _ => scalar::integer(node, report).map(CostText::Fixed),
     }
-    scalar::integer(node, report)
+}
+
+fn on_error(node: &Node, report: &mut Report<'_>) -> Option<Spanned<OnError>> {
+    scalar::choice(node, &[("deny", OnError::Deny), ("skip", OnError::Skip)], report)
 }
 
 fn mode(node: &Node, report: &mut Report<'_>) -> Option<Spanned<Mode>> {
@@ -187,10 +217,4 @@ fn consistency(node: &Node, report: &mut Report<'_>) -> Option<()> {
         report.error(node.at, message, "write `local`, or remove the field");
     }
     Some(())
-}
-
-fn when(node: &Node, report: &mut Report<'_>) -> Option<()> {
-    let message = "`when` is not available in this version";
-    report.error(node.at, message, "say it with the fields of `match`");
-    None
 }

@@ -2,7 +2,10 @@
 
 use tidegate_core::Timestamp;
 
+use std::ops::Range;
+
 use super::node::Place;
+use super::within;
 use crate::problem::{Problem, Problems, Severity};
 
 /// The most problems reported at once. More only bury the first.
@@ -77,6 +80,11 @@ impl<'a> Report<'a> {
     pub(crate) fn take_expiries(&mut self) -> Vec<(Timestamp, Problem)> {
         self.expiries.sort_by_key(|(until, _)| *until);
         std::mem::take(&mut self.expiries)
+    }
+
+    /// Where `part` (in bytes) of the scalar `value` stands, which begins at `at`.
+    pub(crate) fn place_within(&self, at: Place, value: &str, part: Range<usize>) -> Place {
+        within::place(&self.lines, at, value, part)
     }
 
     /// How many errors were found so far: whoever compares it with an earlier count knows whether a part was right.

@@ -149,12 +149,14 @@ impl Checker<'_> {
         let locals = self.locals.iter().map(|(name, _)| name.as_str());
         let mut known: Vec<&str> = ROOT.names().collect();
         known.extend(locals);
-        let cure = match nearest(name, known) {
-            Some(known) => format!("did you mean `{known}`?"),
-            None => match hyphenated(self.source, &at) {
-                Some((map, name)) => format!("a name with `-` goes in brackets: `{map}[\"{name}\"]`"),
-                None => format!("write {}, or a string in quotes", any_of(ROOT.names())),
-            },
+        let cure = if let Some((map, name)) = hyphenated(self.source, &at) {
+            format!("a name with `-` goes in brackets: `{map}[\"{name}\"]`")
+        } else if let Some(full) = full_name(name) {
+            format!("did you mean `{full}`?")
+        } else if let Some(known) = nearest(name, known) {
+            format!("did you mean `{known}`?")
+        } else {
+            format!("write {}, or a string in quotes", any_of(ROOT.names()))
         };
         self.complaints.push(Complaint::new(at, message, cure));
         None
@@ -394,6 +396,21 @@ fn appended(tree: &Tree) -> Option<&Tree> {
         },
         _ => None,
     }
+}
+
+/// What `name` may be short for: `method` for `request.method`, and what the plain parts of keys are called.
+fn full_name(name: &str) -> Option<String> {
+    let field = match name {
+        "header" => "headers",
+        "cookie" => "cookies",
+        "ip" => return Some("client.ip".to_owned()),
+        name => name,
+    };
+    let object = ROOT.fields.iter().find_map(|(_, named)| match named {
+        Named::Object(object) => object.field(field).map(|_| object.name),
+        Named::Variable(_) => None,
+    });
+    object.map(|object| format!("{object}.{field}"))
 }
 
 /// The map and the name, where the word at `at` is the end of something like `request.headers.user-agent`.

@@ -96,7 +96,12 @@ fn first_complaint(source: &str, errors: ParseErrors) -> Complaint {
     } else {
         message
     };
-    let end = start + source[start..].chars().next().map_or(0, char::len_utf8);
+    let found = source[start..].chars().next();
+    let end = start + found.map_or(0, char::len_utf8);
+    let cure = match found {
+        Some('=') => "two values are compared with `==`",
+        _ => cure,
+    };
     Complaint::new(start..end, format!("this is no expression: {message}"), cure)
 }
 
@@ -166,6 +171,14 @@ impl<'s> Places<'s> {
                 start - length..start
             }
             Some(byte) if is_word(byte) => word(start),
+            Some(quote @ (b'"' | b'\'')) => {
+                let inside = bytes[start + 1..].iter().take_while(|byte| *byte != quote);
+                start..floor_boundary(self.source, start + inside.count() + 2)
+            }
+            Some(b'=' | b'!' | b'<' | b'>' | b'&' | b'|') => {
+                let sign = bytes[start..].iter().take_while(|byte| b"=!<>&|".contains(byte));
+                start..start + sign.count()
+            }
             _ => {
                 let char = self.source[start..].chars().next();
                 start..start + char.map_or(0, char::len_utf8)

@@ -1,17 +1,15 @@
 //! What the variables of expressions are for one request. Only those that are asked for are looked up.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-
-use serde_json::Value as Json;
 
 use super::ExpressionFault;
 use super::fuel::Fuel;
 use super::map::{Map, owned_text};
 use super::value::Value;
 use super::variables::Variable;
+use crate::request::body::media;
 use crate::set::host;
-use crate::{Body, Identity, Request};
+use crate::{Body, Graphql, Identity, Request};
 
 /// One request, as expressions see it.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +47,21 @@ impl<'v> Scope<'v> {
             Variable::IdentityKnown => Some(Value::Bool(matches!(self.identity, Identity::Known { .. }))),
             Variable::IdentitySubject => self.subject(),
             Variable::IdentityTier => self.tier(),
-            Variable::Claims => Some(Value::Map(self.claims())),
-            Variable::BodyJson => self.json().map(Value::of_json),
-            Variable::BodyForm => self.form().map(|form| Value::Map(Map::Query(form))),
-            Variable::BodyGraphqlOperation => self.graphql_operation(),
+            Variable::Claims => self.identity.claims().map(|claims| Value::Map(Map::Json(claims))),
+            Variable::BodyJson => request.json().map(Value::of_json),
+            Variable::BodyForm => self.form(fuel)?,
+            Variable::GraphqlOperation => {
+                let operation = self.graphql(fuel)?.and_then(|asked| asked.operation);
+                operation.and_then(|operation| operation.name).map(Value::made)
+            }
+            Variable::GraphqlType => {
+                let operation = self.graphql(fuel)?.and_then(|asked| asked.operation);
+                operation.map(|operation| Value::borrowed(operation.kind))
+            }
+            Variable::GraphqlOperations => {
+                let count = self.graphql(fuel)?.map(|asked| asked.operations);
+                count.and_then(|count| i64::try_from(count).ok()).map(Value::Int)
+            }
             // What bots and places are is not known yet.
             Variable::BotVerified | Variable::BotName | Variable::GeoCountry | Variable::GeoAsn => None,
         })
@@ -98,27 +107,32 @@ impl<'v> Scope<'v> {
         }
     }
 
-    /// The claims of the token that says who asks: none yet.
-    fn claims(&self) -> Map<'v> {
-        Map::Made(Arc::from([]))
+    /// The fields of the body, if it is a form. Paid for each time by the length of the body.
+    fn form(&self, fuel: &mut Fuel) -> Result<Option<Value<'v>>, ExpressionFault> {
+        let Some(media::Media::Form) = media::Media::of(self.request.headers) else {
+            return Ok(None);
+        };
+        let Some(bytes) = self.read_bytes() else {
+            return Ok(None);
+        };
+        fuel.spend(bytes / 8)?;
+        let fields = self.request.form().into_iter();
+        let fields = fields.map(|(name, value)| (Value::made(name), Value::made(value)));
+        Ok(Some(Value::Map(Map::Made(fields.collect()))))
     }
 
-    /// The body, if it was read and is JSON.
-    fn json(&self) -> Option<&'v Json> {
+    fn graphql(&self, fuel: &mut Fuel) -> Result<Option<Graphql>, ExpressionFault> {
+        let query = self.request.query.map_or(0, str::len);
+        fuel.spend((query + self.read_bytes().unwrap_or(0)) / 8)?;
+        Ok(self.request.graphql())
+    }
+
+    /// How long the body is, if all of it was read.
+    fn read_bytes(&self) -> Option<usize> {
         match self.request.body {
-            Body::Unread => None,
+            Body::Whole(_) => self.request.body.len(),
+            _ => None,
         }
-    }
-
-    /// The body as it was sent, if it was read and is a form.
-    fn form(&self) -> Option<&'v str> {
-        match self.request.body {
-            Body::Unread => None,
-        }
-    }
-
-    fn graphql_operation(&self) -> Option<Value<'v>> {
-        None
     }
 }
 

@@ -35,10 +35,7 @@ impl Default for World {
             headers,
             path: "/Users/42",
             query: Some("a=1&b=x%20y&twice=1&twice=2&empty="),
-            identity: Identity::Known {
-                subject: "acme".into(),
-                tier: None,
-            },
+            identity: Identity::of_api_key("acme", None),
             tls: None,
         }
     }

@@ -1,6 +1,7 @@
 //! What expressions can name.
 
 use super::types::Type;
+use crate::set::body::Reads;
 
 /// Something that a name leads to.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,9 @@ pub(super) enum Variable {
     Claims,
     BodyJson,
     BodyForm,
-    BodyGraphqlOperation,
+    GraphqlOperation,
+    GraphqlType,
+    GraphqlOperations,
     BotVerified,
     BotName,
     GeoCountry,
@@ -66,22 +69,30 @@ impl Variable {
             | Self::TlsServerName
             | Self::IdentitySubject
             | Self::IdentityTier
-            | Self::BodyGraphqlOperation
+            | Self::GraphqlOperation
+            | Self::GraphqlType
             | Self::BotName
             | Self::GeoCountry => Type::Text,
             Self::RequestQuery | Self::RequestHeaders | Self::RequestCookies | Self::BodyForm => {
                 Type::texts()
             }
             Self::IdentityKnown | Self::BotVerified => Type::Bool,
-            Self::GeoAsn => Type::Int,
+            Self::GraphqlOperations | Self::GeoAsn => Type::Int,
             Self::Claims => Type::map(Type::Text, Type::Dyn),
             Self::BodyJson => Type::Dyn,
         }
     }
+}
 
-    /// Whether the body must be read to know it.
-    pub(super) fn is_of_body(self) -> bool {
-        matches!(self, Self::BodyJson | Self::BodyForm | Self::BodyGraphqlOperation)
+impl Variable {
+    /// Adds the form of body that it is found in, if it is.
+    pub(super) fn add_to(self, reads: &mut Reads) {
+        match self {
+            Self::BodyJson => reads.json = true,
+            Self::BodyForm => reads.form = true,
+            Self::GraphqlOperation | Self::GraphqlType | Self::GraphqlOperations => reads.graphql = true,
+            _ => {}
+        }
     }
 }
 
@@ -143,7 +154,11 @@ static BODY: Object = Object {
 
 static GRAPHQL: Object = Object {
     name: "body.graphql",
-    fields: &[("operation", Named::Variable(Variable::BodyGraphqlOperation))],
+    fields: &[
+        ("operation", Named::Variable(Variable::GraphqlOperation)),
+        ("type", Named::Variable(Variable::GraphqlType)),
+        ("operations", Named::Variable(Variable::GraphqlOperations)),
+    ],
 };
 
 static BOT: Object = Object {

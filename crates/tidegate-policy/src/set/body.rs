@@ -95,6 +95,13 @@ impl BodyRule {
 }
 
 impl Reads {
+    /// Adds what `other` reads.
+    pub(crate) fn add(&mut self, other: Reads) {
+        self.json |= other.json;
+        self.form |= other.form;
+        self.graphql |= other.graphql;
+    }
+
     fn include(self, media: Media) -> bool {
         match media {
             Media::Json => self.json || self.graphql,

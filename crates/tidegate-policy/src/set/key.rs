@@ -11,8 +11,9 @@ use tidegate_core::{Key, KeyBuilder, KeyHasher};
 use super::body::BodyPart;
 use super::{host, parts};
 use crate::document::policy::OnMissing;
+use crate::expression::{Expression, Scope, Text, Value as Computed};
 use crate::request::body::{Kind, Seen};
-use crate::{AddressPart, Identity, Request};
+use crate::{AddressPart, ExpressionFault, Identity, Request};
 
 /// What a policy counts by.
 #[derive(Clone, Debug)]
@@ -44,6 +45,7 @@ pub(crate) enum From {
     Body(BodyPart),
     /// For each path pattern of the policy, the segment that has the name.
     Path(Vec<usize>),
+    Expression(Expression),
 }
 
 /// Where a request was found to match.
@@ -86,20 +88,36 @@ mod kind {
     pub(super) const BODY_NUMBER: u8 = 12;
     pub(super) const BODY_BOOL: u8 = 13;
     pub(super) const TOKEN_SUBJECT: u8 = 11;
+    pub(super) const COMPUTED_TEXT: u8 = 20;
+    pub(super) const COMPUTED_WHOLE: u8 = 21;
+    pub(super) const COMPUTED_BOOL: u8 = 22;
 }
 
 impl Recipe {
-    /// The values of `request`, or the first part it lacks.
-    pub(crate) fn values<'v>(
-        &self,
-        request: &Request<'v>,
-        identity: &'v Identity,
+    /// The values of a request, or the first part it lacks. What expressions failed for goes to `failed`: a part that merely is
+    /// not there is no failure.
+    pub(crate) fn values<'set: 'v, 'v>(
+        &'set self,
+        scope: &'v Scope<'v>,
         found: Found<'v>,
         ipv6_prefix: u8,
-    ) -> Result<Values<'v>, &Part> {
+        failed: &mut SmallVec<[ExpressionFault; 1]>,
+    ) -> Result<Values<'v>, &'set Part> {
+        let Scope {
+            request, identity, ..
+        } = *scope;
         let mut values = Values::new();
         for part in &self.parts {
-            let value = match part.from.value(request, identity, found, ipv6_prefix) {
+            let value = match &part.from {
+                From::Expression(expression) => Value::computed(expression, scope).unwrap_or_else(|fault| {
+                    if fault != ExpressionFault::Absent {
+                        failed.push(fault);
+                    }
+                    None
+                }),
+                from => from.value(request, identity, found, ipv6_prefix),
+            };
+            let value = match value {
                 Some(value) => value,
                 None if self.on_missing == OnMissing::Fallback => {
                     Value::address(kind::FALLBACK, request.client, ipv6_prefix)
@@ -239,11 +257,31 @@ impl From {
                 let segment = found.segments.get(place)?;
                 Some(Value::text(kind::PATH, &**segment))
             }
+            // Computed by the recipe, which knows what to do with faults.
+            Self::Expression(_) => None,
         }
     }
 }
 
 impl<'v> Value<'v> {
+    /// What `expression` says. None if that is an empty text, as with any other part. Whole numbers of both kinds are one: what
+    /// is equal shares a counter.
+    fn computed(expression: &'v Expression, scope: &'v Scope<'v>) -> Result<Option<Self>, ExpressionFault> {
+        Ok(Some(match expression.evaluate(scope)? {
+            Computed::Text(text) if text.is_empty() => return Ok(None),
+            Computed::Text(Text::Borrowed(text)) => Self::text(kind::COMPUTED_TEXT, text.as_bytes()),
+            Computed::Text(Text::Made(text)) => Self::text(kind::COMPUTED_TEXT, text.as_bytes().to_vec()),
+            Computed::Int(value) => Self::whole(i128::from(value)),
+            Computed::Uint(value) => Self::whole(i128::from(value)),
+            Computed::Bool(value) => Self::text(kind::COMPUTED_BOOL, vec![u8::from(value)]),
+            _ => return Err(ExpressionFault::WrongType),
+        }))
+    }
+
+    fn whole(value: i128) -> Self {
+        Self::text(kind::COMPUTED_WHOLE, value.to_le_bytes().to_vec())
+    }
+
     fn text(kind: u8, text: impl Into<Cow<'v, [u8]>>) -> Self {
         let bytes = Bytes::Text(text.into());
         Self { kind, bytes }

@@ -19,7 +19,7 @@ fn what_is_wrong_is_said_with_its_place_and_cure() {
         ("request == 'a'", ""),
         (
             "request.method == 1",
-            "= | `==` between string and int is never right | convert one of them: `string(…)`, `int(…)`",
+            "== | `==` between string and int is never right | convert one of them: `string(…)`, `int(…)`",
         ),
         (
             "request.method + 1 == 'a'",
@@ -35,7 +35,7 @@ fn what_is_wrong_is_said_with_its_place_and_cure() {
         ),
         (
             "request.headers['X-A'] == 'a'",
-            "' | `X-A` is never there: header fields are named in lower case | write `request.headers[\"x-a\"]`",
+            "'X-A' | `X-A` is never there: header fields are named in lower case | write `request.headers[\"x-a\"]`",
         ),
         (
             "request.path.startWith('/a')",
@@ -47,11 +47,11 @@ fn what_is_wrong_is_said_with_its_place_and_cure() {
         ),
         (
             "request.path.matches('(')",
-            "' | this is no regular expression: unclosed group | write it as in RE2, without look-around and back references",
+            "'(' | this is no regular expression: unclosed group | write it as in RE2, without look-around and back references",
         ),
         (
             "cidr('10.0.0/8').contains(client.ip)",
-            "' | this is no network | write `cidr(\"10.0.0.0/8\")`, or a list of networks",
+            "'10.0.0/8' | this is no network | write `cidr(\"10.0.0.0/8\")`, or a list of networks",
         ),
         (
             "[1, 'a'].exists(x, x == 1)",
