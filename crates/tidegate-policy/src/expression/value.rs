@@ -178,15 +178,23 @@ fn compare_whole(whole: i128, double: f64) -> Option<Ordering> {
     if double.is_nan() {
         return None;
     }
-    // Saturates far beyond 65 bits, which is as good as exact.
     let below = double.floor();
-    let order = whole.cmp(&(below as i128));
+    let order = whole.cmp(&saturated(below));
     let has_fraction = double.is_finite() && double > below;
     Some(if order == Ordering::Equal && has_fraction {
         Ordering::Less
     } else {
         order
     })
+}
+
+/// `double` without its fraction. What needs more than 127 bits is cut to them, and still larger than any int or uint.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "dropping the fraction is the purpose; `as` saturates"
+)]
+pub(super) fn saturated(double: f64) -> i128 {
+    double as i128
 }
 
 #[cfg(test)]

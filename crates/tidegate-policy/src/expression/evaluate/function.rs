@@ -3,7 +3,7 @@
 use super::{Machine, Outcome};
 use crate::expression::ExpressionFault;
 use crate::expression::code::{Function, Node};
-use crate::expression::value::{Text, Value};
+use crate::expression::value::{Text, Value, saturated};
 
 impl<'v> Machine<'v> {
     pub(super) fn call(&mut self, function: Function, arguments: &'v [Node]) -> Outcome<'v> {
@@ -105,8 +105,7 @@ fn to_double(value: Value<'_>) -> Outcome<'_> {
 
 /// `value` without its fraction.
 fn whole(value: f64) -> Option<i128> {
-    // Saturates beyond 127 bits, which fits no type that this becomes.
-    value.is_finite().then_some(value.trunc() as i128)
+    value.is_finite().then(|| saturated(value))
 }
 
 fn parsed<T: std::str::FromStr>(text: &Text<'_>) -> Result<T, ExpressionFault> {

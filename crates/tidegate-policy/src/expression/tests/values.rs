@@ -62,10 +62,12 @@ fn what_a_request_lacks_can_be_asked_for_and_not_be_read() {
 
 #[test]
 fn a_connection_with_tls_tells_of_it() {
-    let mut world = World::default();
-    world.tls = Some(Tls {
-        server_name: Some("api.test".into()),
-    });
+    let mut world = World {
+        tls: Some(Tls {
+            server_name: Some("api.test".into()),
+        }),
+        ..World::default()
+    };
     assert_eq!(world.value("tls.server_name").as_deref(), Ok("'api.test'"));
     assert_eq!(world.value("request.scheme").as_deref(), Ok("'https'"));
     world.identity = Identity::Anonymous;
