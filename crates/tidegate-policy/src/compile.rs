@@ -9,6 +9,7 @@ mod gateway;
 mod identity;
 mod key;
 mod limit;
+mod listener;
 mod matching;
 mod overrides;
 mod policy;

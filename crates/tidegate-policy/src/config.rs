@@ -3,11 +3,15 @@
 mod forwarding;
 mod gateway;
 mod identity;
+mod listener;
+mod named_file;
 mod upstream;
 
 pub use forwarding::Forwarding;
 pub use gateway::{Bounds, Gateway, Timeouts, Trust};
 pub use identity::{ApiKeySettings, IdentitySettings, KeyPlace, Treatment};
+pub use listener::{CertificateFiles, ClientAuth, Demand, Listener, ListenerTls, TlsVersion, UnknownNames};
+pub use named_file::{FileReport, NamedFile};
 pub use upstream::{
     ClientCertificate, Ejection, HealthCheck, Server, ServerUrl, Upstream, UpstreamError, UpstreamTls,
 };

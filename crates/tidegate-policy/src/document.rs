@@ -7,6 +7,7 @@ pub(crate) mod fields;
 pub(crate) mod gateway;
 pub(crate) mod identity;
 pub(crate) mod limit;
+pub(crate) mod listener;
 pub(crate) mod matching;
 pub(crate) mod node;
 pub(crate) mod overrides;

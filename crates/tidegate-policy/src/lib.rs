@@ -27,9 +27,10 @@ pub use address::AddressPart;
 pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{
-    ApiKeySettings, Bounds, ClientCertificate, Config, Ejection, Forwarding, Gateway, HealthCheck,
-    IdentitySettings, KeyPlace, Server, ServerUrl, StoreSettings, Timeouts, Treatment, Trust, Upstream,
-    UpstreamError, UpstreamTls,
+    ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config, Demand, Ejection,
+    FileReport, Forwarding, Gateway, HealthCheck, IdentitySettings, KeyPlace, Listener, ListenerTls,
+    NamedFile, Server, ServerUrl, StoreSettings, Timeouts, TlsVersion, Treatment, Trust, UnknownNames,
+    Upstream, UpstreamError, UpstreamTls,
 };
 pub use expression::ExpressionFault;
 pub use identity::{
@@ -38,7 +39,7 @@ pub use identity::{
 pub use plan::{ExpressionFailure, ExpressionField, Plan, Refusal, Source, Terms};
 pub use policy::{OnStoreFailure, Override, Policy, PolicyLimit};
 pub use problem::{Problem, Problems, Severity};
-pub use request::{Body, Content, Graphql, Operation, Request, Tls};
+pub use request::{Body, Content, Graphql, Operation, PeerCertificate, Request, Tls};
 pub use set::PolicySet;
 pub use set::body::BodyNeed;
 pub use set::routes::{Choice, HostRewrite, Route, Routes};

@@ -58,6 +58,9 @@ impl fmt::Display for Problem {
     }
 }
 
+/// The most problems reported at once. More only bury the first.
+pub(crate) const MAX_PROBLEMS: usize = 100;
+
 /// All that is wrong with a policy file, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
@@ -70,6 +73,16 @@ impl Problems {
     /// The problems, in the order of the file.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.each.iter()
+    }
+
+    /// These and `more`, in the order of the file: errors before warnings where there are too many.
+    pub(crate) fn and(mut self, more: Self) -> Self {
+        self.each.extend(more.each);
+        self.each.sort_by_key(|problem| problem.severity);
+        self.unreported += more.unreported + self.each.len().saturating_sub(MAX_PROBLEMS);
+        self.each.truncate(MAX_PROBLEMS);
+        self.each.sort_by_key(|problem| (problem.line, problem.column));
+        self
     }
 
     /// How many are kept. At most 100 are.

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub use body::graphql::{Graphql, Operation};
 pub use body::{Body, Content};
-pub use tls::Tls;
+pub use tls::{PeerCertificate, Tls};
 
 /// A borrowed view of a request, the same from every door.
 #[derive(Clone, Copy, Debug)]

@@ -86,7 +86,7 @@ fn the_reference_of_policy_files_tells_the_defaults_that_hold() {
     let (timeouts, bounds) = (config.gateway.timeouts, config.gateway.bounds);
     let StoreSettings::Memory { bytes } = config.store;
     for told in [
-        format!("| `listen` | `{}` |", config.gateway.listen[0]),
+        format!("| `listen` | `{}` |", config.gateway.listen[0].address),
         format!("| `connect` | `{}s` |", timeouts.connect.as_secs()),
         format!("| `request_header` | `{}s` |", timeouts.request_header.as_secs()),
         format!(

@@ -1,7 +1,7 @@
 //! What `gateway` and `store` mean.
 
 use std::fmt::Display;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::num::{NonZeroU8, NonZeroUsize};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use super::listener;
 use crate::config::{Bounds, Gateway, StoreSettings, Timeouts, Trust};
 use crate::document::gateway::{BoundsText, GatewayText, StoreText, TimeoutsText};
 use crate::document::node::Spanned;
@@ -41,7 +42,7 @@ pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
         listen: text
             .listen
             .as_ref()
-            .map_or(default.listen, |texts| listen(texts, report)),
+            .map_or(default.listen, |texts| listener::listeners(texts, report)),
         trust: trust(text, report),
         timeouts: timeouts(&text.timeouts, report),
         bounds: bounds(&text.limits, report),
@@ -74,21 +75,6 @@ pub(super) fn store(text: Option<&StoreText>, report: &mut Report<'_>) -> StoreS
             within(bytes, STORE_BYTES, report).map_or(default, |bytes| StoreSettings::Memory { bytes })
         }
     }
-}
-
-fn listen(texts: &[Spanned<String>], report: &mut Report<'_>) -> Vec<SocketAddr> {
-    let cure = |_| "write address and port: `127.0.0.1:8080`, `0.0.0.0:8080` or `[::]:8080`".to_owned();
-    let mut addresses: Vec<SocketAddr> = Vec::new();
-    for text in texts {
-        let Some(address) = parsed(text, "an address to listen on", cure, report) else {
-            continue;
-        };
-        if addresses.contains(&address) {
-            report.error(text.at, format!("{address} is written twice"), "keep one of them");
-        }
-        addresses.push(address);
-    }
-    addresses
 }
 
 fn trust(text: &GatewayText, report: &mut Report<'_>) -> Trust {

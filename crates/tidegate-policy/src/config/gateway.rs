@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use super::Listener;
+
 /// Where the gateway listens, and what it bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
     /// Addresses to listen on, at least one. Default: `127.0.0.1:8080`.
-    pub listen: Vec<SocketAddr>,
+    pub listen: Vec<Listener>,
     /// Whose `X-Forwarded-For` is believed. Default: nobody's.
     pub trust: Trust,
     /// How long each step may take.
@@ -24,7 +26,7 @@ pub struct Gateway {
 impl Default for Gateway {
     fn default() -> Self {
         Self {
-            listen: vec![SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080))],
+            listen: vec![SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080)).into()],
             trust: Trust::Nobody,
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::fields::{Fields, one_or_many};
+use super::listener::{ListenerText, listeners};
 use super::node::{Node, Place, Spanned, Value};
 use super::report::Report;
 use super::scalar;
@@ -10,7 +11,7 @@ use super::scalar;
 /// `gateway`, as typed.
 #[derive(Debug, Default)]
 pub(crate) struct GatewayText {
-    pub(crate) listen: Option<Vec<Spanned<String>>>,
+    pub(crate) listen: Option<Vec<ListenerText>>,
     pub(crate) upstream: Option<Spanned<String>>,
     pub(crate) trusted_proxies: Option<Vec<Spanned<String>>>,
     pub(crate) trusted_hops: Option<Spanned<u64>>,
@@ -25,7 +26,7 @@ impl GatewayText {
     pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
         let mut fields = Fields::of(node, "`gateway`", report)?;
         let gateway = Self {
-            listen: fields.read("listen", report, texts),
+            listen: fields.read("listen", report, listeners),
             upstream: fields.read("upstream", report, scalar::text),
             trusted_proxies: fields.read("trusted_proxies", report, texts),
             trusted_hops: fields.read("trusted_hops", report, scalar::integer),

@@ -6,10 +6,7 @@ use std::ops::Range;
 
 use super::node::Place;
 use super::within;
-use crate::problem::{Problem, Problems, Severity};
-
-/// The most problems reported at once. More only bury the first.
-const MAX_PROBLEMS: usize = 100;
+use crate::problem::{MAX_PROBLEMS, Problem, Problems, Severity};
 
 /// The longest piece of a line shown, in characters.
 const MAX_SNIPPET: usize = 120;
