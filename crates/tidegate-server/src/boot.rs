@@ -138,7 +138,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         upstream,
         warnings,
     } = loader.load(&mut files)?;
-    let mut settings = Settings::configured(&live.config.gateway, upstream.clone());
+    let mut settings = Settings::configured(&live.config.gateway, &live.tls, upstream.clone());
     settings.timeouts.drain = options.drain;
     let policies = live.config.policies.policies().to_vec();
     let store = Memory::new(table_size(live.config.store, &policies));
@@ -150,6 +150,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let parts = reload::Parts {
         loader,
         stage,
+        tls: gateway.tls(),
         clock,
         files,
     };

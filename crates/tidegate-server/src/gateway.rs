@@ -14,6 +14,7 @@ mod forward;
 mod framing;
 mod news;
 mod pool;
+mod secure;
 mod settings;
 mod socket;
 mod stream;
@@ -32,15 +33,16 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tidegate_store::Store;
 use tokio::sync::{oneshot, watch};
 
-pub use settings::{Bounds, Settings, Timeouts};
+pub use settings::{Bounds, Listener, Settings, Timeouts};
 
 use crate::pipeline::Pipeline;
+use crate::tls::TlsSwitch;
+use worker::Common;
 
 /// A gateway that listens, and serves once it is run.
 #[derive(Debug)]
 pub struct Gateway<S> {
-    settings: Arc<Settings>,
-    pipeline: Arc<Pipeline<S>>,
+    common: Arc<Common<S>>,
     local_addrs: Vec<SocketAddr>,
     /// For each worker, one listener per address.
     listeners: Vec<Vec<TcpListener>>,
@@ -83,13 +85,12 @@ impl<S: Store> Gateway<S> {
         let workers = settings.workers.get();
         let mut listeners: Vec<Vec<TcpListener>> = (0..workers).map(|_| Vec::new()).collect();
         let mut local_addrs = Vec::new();
-        for &address in &settings.listen {
+        for &Listener { address, .. } in &settings.listen {
             let bound = listen_all(address, &mut listeners).map_err(|error| BindError { address, error })?;
             local_addrs.push(bound);
         }
         Ok(Self {
-            settings: Arc::new(settings),
-            pipeline: Arc::new(pipeline),
+            common: Arc::new(Common::new(settings, pipeline)),
             local_addrs,
             listeners,
         })
@@ -98,6 +99,11 @@ impl<S: Store> Gateway<S> {
     /// The addresses listened on, in the order of the settings.
     pub fn local_addrs(&self) -> &[SocketAddr] {
         &self.local_addrs
+    }
+
+    /// Replaces certificates while the gateway runs.
+    pub fn tls(&self) -> TlsSwitch {
+        self.common.tls.clone()
     }
 
     /// Serves until `stop` is ready, then takes no more connections, lets requests in flight finish and closes. What takes longer
@@ -109,13 +115,7 @@ impl<S: Store> Gateway<S> {
         let (asked, stopped) = watch::channel(false);
         let mut workers = Vec::new();
         for (index, listeners) in self.listeners.into_iter().enumerate() {
-            workers.push(start(
-                index,
-                self.settings.clone(),
-                self.pipeline.clone(),
-                listeners,
-                stopped.clone(),
-            )?);
+            workers.push(start(index, self.common.clone(), listeners, stopped.clone())?);
         }
         tokio::select! {
             // Workers end by themselves only when something is wrong. The others stop when `asked` is dropped.
@@ -138,8 +138,7 @@ type Running = oneshot::Receiver<io::Result<usize>>;
 
 fn start<S: Store>(
     index: usize,
-    settings: Arc<Settings>,
-    pipeline: Arc<Pipeline<S>>,
+    common: Arc<Common<S>>,
     listeners: Vec<TcpListener>,
     stop: watch::Receiver<bool>,
 ) -> io::Result<Running> {
@@ -148,7 +147,7 @@ fn start<S: Store>(
         .name(format!("gateway-{index}"))
         .spawn(move || {
             // Nobody may be listening any more; then nobody needs to know.
-            let _ = told.send(worker::run(index, settings, pipeline, listeners, stop));
+            let _ = told.send(worker::run(index, common, listeners, stop));
         })?;
     Ok(running)
 }

@@ -12,3 +12,4 @@ pub mod pipeline;
 pub mod reload;
 pub mod serve;
 pub mod signals;
+pub mod tls;

@@ -13,6 +13,7 @@ use arc_swap::{ArcSwap, Cache};
 use tidegate_policy::{ApiKeys, Config};
 
 use crate::load::Loaded;
+use crate::tls::TlsListener;
 
 /// One set of what files say: the configuration, and what the files that it names hold.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Live {
     pub config: Config,
     /// The API keys, if there are any.
     pub api_keys: Option<ApiKeys>,
+    /// The TLS of the listeners, in their order.
+    pub tls: Vec<Option<Arc<TlsListener>>>,
 }
 
 impl Live {
@@ -35,6 +38,7 @@ impl From<Loaded> for Live {
         Self {
             config: loaded.config,
             api_keys: loaded.api_keys,
+            tls: loaded.tls,
         }
     }
 }

@@ -7,13 +7,16 @@ use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::{Access, ApiKeys, Config, Keyring, PolicyFile, Problems, compile};
+use tidegate_policy::{Access, ApiKeys, Config, FileReport, Keyring, PolicyFile, Problems, compile};
 
 use crate::clock::Clock;
+use crate::tls::{self, TlsListener};
 
 pub use error::LoadError;
+pub(crate) use error::in_words;
 pub use files::{Checksum, Files};
 
 /// The policy file that holds when none is given.
@@ -104,7 +107,8 @@ impl PolicySource {
             text: &text,
         };
         let compiled = compile(file, hasher)?;
-        let warnings = compiled.warnings_at(Clock::system().now());
+        let now = Clock::system().now();
+        let warnings = compiled.warnings_at(now);
         let mut config = compiled.config;
         self.read_lists(files, &mut config.access)?;
         let api_keys = match &config.identity.api_key {
@@ -117,11 +121,33 @@ impl PolicySource {
             }
             None => None,
         };
+        let mut report = FileReport::new(file);
+        let tls = tls::Source {
+            folder: self.folder(),
+            now,
+            files,
+            report: &mut report,
+        }
+        .load(&config.gateway.listen);
+        let warnings = report.finish(warnings);
+        if warnings.has_errors() {
+            return Err(warnings.into());
+        }
         Ok(Loaded {
             config,
             api_keys,
+            tls,
             warnings,
         })
+    }
+
+    /// Where the files are that the policy file names.
+    fn folder(&self) -> &Path {
+        let folder = match &self.place {
+            Place::Text(_) => None,
+            Place::File(path) => path.parent(),
+        };
+        folder.unwrap_or(Path::new(""))
     }
 
     /// The files of addresses that `access` names.
@@ -159,10 +185,7 @@ impl PolicySource {
 
     /// The file that the policy file calls `file`, looked for beside it.
     fn read_named(&self, files: &mut Files, file: &str) -> Named {
-        let path = match &self.place {
-            Place::Text(_) => PathBuf::from(file),
-            Place::File(path) => path.parent().unwrap_or(Path::new("")).join(file),
-        };
+        let path = self.folder().join(file);
         Named {
             name: path.display().to_string(),
             text: files.read_text(&path),
@@ -183,6 +206,8 @@ pub struct Loaded {
     pub config: Config,
     /// The API keys it names, if it does.
     pub api_keys: Option<ApiKeys>,
+    /// The TLS of its listeners, in their order.
+    pub tls: Vec<Option<Arc<TlsListener>>>,
     /// What its writer should look at.
     pub warnings: Problems,
 }

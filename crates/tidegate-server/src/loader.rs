@@ -38,7 +38,8 @@ impl Loader {
         let mut loaded = self.source.load_from(files, &self.hasher)?;
         let config = &mut loaded.config;
         if let Some(address) = self.flags.listen {
-            config.gateway.listen = vec![address];
+            config.gateway.listen = vec![address.into()];
+            loaded.tls = vec![None];
         }
         if let Some(upstream) = &self.flags.upstream {
             config.forwarding.set_default(upstream.clone());

@@ -12,7 +12,7 @@ use http::header::HOST;
 use http::{HeaderMap, Response};
 use tidegate_core::{Decisions, HoldId, Timestamp};
 use tidegate_policy::{
-    Body, Config, Course, Identity, Plan, Request, Standing, StoreFailure, Verdict, tell_origin,
+    Body, Config, Course, Identity, Plan, Request, Standing, StoreFailure, Tls, Verdict, tell_origin,
 };
 use tidegate_store::{Store, StoreError};
 
@@ -33,6 +33,15 @@ pub struct Pipeline<S> {
 
 /// Requests that wait for their leaky bucket at one time, in the whole process. More are answered with 503.
 pub const MOST_WAITING: usize = 10_000;
+
+/// Who sends a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'c> {
+    /// Who opened the connection.
+    pub(crate) peer: IpAddr,
+    /// The TLS it is spoken over.
+    pub(crate) tls: Option<&'c Tls>,
+}
 
 /// What becomes of a request.
 pub(crate) enum Admission<'l> {
@@ -71,12 +80,12 @@ impl<S: Store> Pipeline<S> {
         View::of(&self.stage)
     }
 
-    /// Decides by `live` about one request that came from `peer`, and waits if a limit says so. `hold` names its slots.
+    /// Decides by `live` about one request of `caller`, and waits if a limit says so. `hold` names its slots.
     pub(crate) async fn admit<'l, B>(
         &self,
         live: &'l Live,
         request: &http::Request<B>,
-        peer: IpAddr,
+        caller: Caller<'_>,
         hold: HoldId,
     ) -> Admission<'l> {
         let now = self.clock.now();
@@ -87,7 +96,11 @@ impl<S: Store> Pipeline<S> {
             policies,
             ..
         } = &live.config;
-        let request = view(request, gateway.trust.client(peer, request.headers()));
+        let request = view(
+            request,
+            caller.tls,
+            gateway.trust.client(caller.peer, request.headers()),
+        );
         if access.denies_address(request.client, now) {
             return Admission::Answered(answers.refuse_access(&request));
         }
@@ -155,7 +168,7 @@ impl Admitted<'_> {
 }
 
 /// The request as policies see it. `*`, the target of `OPTIONS` that means the whole server, counts as its root.
-fn view<B>(request: &http::Request<B>, client: IpAddr) -> Request<'_> {
+fn view<'r, B>(request: &'r http::Request<B>, tls: Option<&'r Tls>, client: IpAddr) -> Request<'r> {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let path = request.uri().path();
     Request {
@@ -165,7 +178,7 @@ fn view<B>(request: &http::Request<B>, client: IpAddr) -> Request<'_> {
         query: request.uri().query(),
         headers: request.headers(),
         client,
-        tls: None,
+        tls,
         body: &Body::UNREAD,
     }
 }

@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::live::Stage;
 use crate::load::{Files, LoadError};
 use crate::loader::{Loader, Ready};
+use crate::tls::TlsSwitch;
 use tidegate_policy::{Problem, Severity};
 
 pub(crate) use fixed::Fixed;
@@ -34,6 +35,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct Reloader {
     loader: Arc<Loader>,
     stage: Stage,
+    tls: TlsSwitch,
     fixed: Fixed,
     clock: Clock,
     reloads: Reloads,
@@ -48,6 +50,7 @@ pub(crate) struct Reloader {
 pub(crate) struct Parts {
     pub(crate) loader: Loader,
     pub(crate) stage: Stage,
+    pub(crate) tls: TlsSwitch,
     pub(crate) clock: Clock,
     /// The files that what is live came from.
     pub(crate) files: Files,
@@ -59,6 +62,7 @@ impl Reloader {
         let Parts {
             loader,
             stage,
+            tls,
             clock,
             files,
         } = parts;
@@ -73,6 +77,7 @@ impl Reloader {
             loader: Arc::new(loader),
             fixed: Fixed::of(&stage.current().config),
             stage,
+            tls,
             clock,
             reloads,
             hangup: signal(SignalKind::hangup())?,
@@ -154,6 +159,7 @@ impl Reloader {
             tracing::warn!(setting, "this setting has changed and holds only after a restart");
         }
         let policies = live.config.policies.policies().len();
+        self.tls.replace(&live.config.gateway.listen, &live.tls);
         self.stage.replace(live);
         self.served = self.tried.clone();
         let status = self.reloads.change(|status| {

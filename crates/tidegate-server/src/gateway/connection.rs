@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::HeaderValue;
 use hyper::service::service_fn;
+use tidegate_policy::Tls;
 use tidegate_store::Store;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -19,8 +20,10 @@ use super::body::Owed;
 use super::client::{Client, ClientIo, Phase, Protocol};
 use super::door::Door;
 use super::fields::Origin;
+use super::secure::{FIRST_BYTES, Secured, more, refuse, secure};
 use super::stream::Stream;
 use super::worker::Worker;
+use crate::tls::TlsListener;
 
 /// How an HTTP/2 client begins (RFC 9113 section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -29,11 +32,36 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 256 * 1024;
 
-/// Serves `stream` until either side is done with it.
-pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, tcp: TcpStream, peer: IpAddr) {
-    let mut stream = Stream::Plain(tcp);
+/// A connection of which nothing is known yet.
+pub(crate) struct Accepted {
+    pub(crate) tcp: TcpStream,
+    /// What was read from it already, and belongs to TLS or HTTP.
+    pub(crate) early: BytesMut,
+    /// Who opened it.
+    pub(crate) peer: IpAddr,
+    /// Which of the settings' listeners it came to.
+    pub(crate) listener: usize,
+}
+
+/// Serves a connection until either side is done with it.
+pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
     let client = Client::new(&worker.deadlines, worker.settings.timeouts);
-    let Some((protocol, early)) = sniff(&worker, &mut stream, &client).await else {
+    let Some(accepted) = prepare(&worker, accepted, &client).await else {
+        return;
+    };
+    let (peer, listener) = (accepted.peer, accepted.listener);
+    let listeners = worker.common.tls.current();
+    let opened = match listeners.at(listener) {
+        Some(tls) => open_tls(&worker, accepted, tls, &client).await,
+        None => open_plain(&worker, accepted, &client).await,
+    };
+    let Some(Opened {
+        stream,
+        early,
+        protocol,
+        tls,
+    }) = opened
+    else {
         return;
     };
     let Ok(address) = HeaderValue::try_from(peer.to_string()) else {
@@ -43,8 +71,11 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, tcp: TcpStream, peer:
         peer,
         origin: Origin {
             peer: address,
-            scheme: "http",
+            scheme: if tls.is_some() { "https" } else { "http" },
         },
+        tls,
+        listener,
+        guard: listeners.guard().then_some(listeners),
         client: client.clone(),
         worker,
     });
@@ -55,26 +86,79 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, tcp: TcpStream, peer:
     }
 }
 
+/// What comes before TLS and HTTP: whatever tells who really opened the connection may replace the peer, and leave in `early` what it
+/// read too far. None: there is nobody to serve.
+#[expect(clippy::unused_async, reason = "protocols in front of TLS have to be read")]
+async fn prepare<S>(_worker: &Worker<S>, accepted: Accepted, _client: &Client) -> Option<Accepted> {
+    Some(accepted)
+}
+
+/// A connection whose bytes are HTTP.
+struct Opened {
+    stream: Stream,
+    early: Bytes,
+    protocol: Protocol,
+    tls: Option<Rc<Tls>>,
+}
+
 /// Reads until the protocol is clear. None: the client left, or said too little for too long or until the stop.
-async fn sniff<S>(worker: &Worker<S>, stream: &mut Stream, client: &Client) -> Option<(Protocol, Bytes)> {
-    let mut early = BytesMut::with_capacity(2 * 1024);
-    loop {
-        let mut read = pin!(stream.read_buf(&mut early));
-        let count = poll_fn(|cx| match read.as_mut().poll(cx) {
-            Poll::Ready(outcome) => Poll::Ready(outcome.unwrap_or(0)),
-            Poll::Pending if worker.stopping() => Poll::Ready(0),
-            Poll::Pending => client.deadline.poll(cx).map(|()| 0),
-        })
-        .await;
-        if count == 0 {
+async fn open_plain<S>(worker: &Worker<S>, accepted: Accepted, client: &Client) -> Option<Opened> {
+    let mut early = accepted.early;
+    let mut stream = Stream::Plain(accepted.tcp);
+    let protocol = sniff(worker, &mut stream, &mut early, client).await?;
+    Some(Opened {
+        stream,
+        early: early.freeze(),
+        protocol,
+        tls: None,
+    })
+}
+
+/// The same over TLS, where ALPN says which protocol is spoken.
+async fn open_tls<S>(
+    worker: &Worker<S>,
+    accepted: Accepted,
+    tls: &TlsListener,
+    client: &Client,
+) -> Option<Opened> {
+    // Boxed, so that the future of a plain connection stays small.
+    let securing = Box::pin(secure(worker, accepted.tcp, accepted.early, tls, client));
+    let Secured { mut stream, facts } = securing.await?;
+    let mut early = BytesMut::new();
+    let protocol = if facts.alpn == Some("h2") {
+        Protocol::Http2
+    } else {
+        sniff(worker, &mut stream, &mut early, client).await?
+    };
+    if protocol == Protocol::Http2 && facts.alpn != Some("h2") {
+        refuse(stream, "HTTP/2 over TLS is agreed on by ALPN.", client).await;
+        return None;
+    }
+    Some(Opened {
+        stream,
+        early: early.freeze(),
+        protocol,
+        tls: Some(Rc::new(facts)),
+    })
+}
+
+async fn sniff<S>(
+    worker: &Worker<S>,
+    stream: &mut Stream,
+    early: &mut BytesMut,
+    client: &Client,
+) -> Option<Protocol> {
+    early.reserve(FIRST_BYTES);
+    // As long as these may be the beginning of it, or are nothing at all.
+    while early.len() < PREFACE.len() && PREFACE.starts_with(early) {
+        if !more(worker, stream, early, client).await {
             return None;
         }
-        if early.starts_with(PREFACE) {
-            return Some((Protocol::Http2, early.freeze()));
-        }
-        if !PREFACE.starts_with(&early) {
-            return Some((Protocol::Http1, early.freeze()));
-        }
+    }
+    if early.starts_with(PREFACE) {
+        Some(Protocol::Http2)
+    } else {
+        Some(Protocol::Http1)
     }
 }
 
@@ -165,7 +249,7 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
 }
 
 /// Closes so that the last response arrives: a socket closed with unread bytes is reset, and a reset overtakes what was sent.
-async fn close(mut stream: Stream, client: &Client) {
+pub(super) async fn close(mut stream: Stream, client: &Client) {
     if client.reset.get() {
         return stream.reset();
     }

@@ -3,13 +3,15 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
+use tidegate_policy::Tls;
 use tidegate_store::Store;
 
 use super::body::{Gate, OnBreak, Progress, RequestBody, ResponseBody, UpstreamBody};
@@ -22,13 +24,20 @@ use super::framing;
 use super::stream::Stream;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
-use crate::pipeline::{Admission, Admitted};
+use crate::pipeline::{Admission, Admitted, Caller};
+use crate::tls::TlsListeners;
 
 /// What all requests of one client connection share.
 pub(crate) struct Door<S> {
     pub(crate) worker: Rc<Worker<S>>,
     pub(crate) client: Rc<Client>,
     pub(crate) peer: IpAddr,
+    /// The TLS it is spoken over.
+    pub(crate) tls: Option<Rc<Tls>>,
+    /// Which of the settings' listeners it came to.
+    pub(crate) listener: usize,
+    /// All listeners, if one of them lets nobody in without a certificate.
+    pub(crate) guard: Option<Arc<TlsListeners>>,
     pub(crate) origin: Origin,
 }
 
@@ -50,7 +59,11 @@ impl<S: Store> Door<S> {
         }
         let hold = self.worker.next_hold();
         let live = self.worker.live();
-        let admission = self.worker.pipeline.admit(&live, &request, self.peer, hold);
+        let caller = Caller {
+            peer: self.peer,
+            tls: self.tls.as_deref(),
+        };
+        let admission = self.worker.pipeline.admit(&live, &request, caller, hold);
         let mut admitted = match admission.await {
             Admission::Answered(response) => return Ok(answered(response.map(ResponseBody::whole))),
             Admission::Crowded(admitted) => return Ok(answered(failed(Fault::Crowded, &admitted))),
@@ -81,6 +94,11 @@ impl<S: Store> Door<S> {
         )?;
         if request.body().size_hint().lower() > settings.bounds.body_bytes {
             return Err(Fault::RequestBodyTooLong);
+        }
+        if let Some(listeners) = &self.guard
+            && listeners.is_misdirected(self.listener, host(request.headers()))
+        {
+            return Err(Fault::Misdirected);
         }
         Ok(())
     }
@@ -197,4 +215,11 @@ fn failed(fault: Fault, admitted: &Admitted<'_>) -> Response<ResponseBody> {
     let mut response = fault.response();
     admitted.mark(response.headers_mut());
     response
+}
+
+/// The name in `Host`, without a port.
+fn host(headers: &HeaderMap) -> &str {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.unwrap_or_default();
+    host.rsplit_once(':').map_or(host, |(name, _)| name)
 }

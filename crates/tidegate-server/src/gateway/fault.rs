@@ -17,6 +17,8 @@ pub(crate) enum Fault {
     TargetTooLong,
     /// `Host` is missing, doubled, malformed, or not what the target says.
     Host,
+    /// Another listener serves this host, and asks for certificates there.
+    Misdirected,
     /// More header fields than the bound.
     TooManyFields,
     /// `Transfer-Encoding` twice, or beside `Content-Length`.
@@ -98,6 +100,12 @@ impl Fault {
                 StatusCode::BAD_REQUEST,
                 "bad_host",
                 "A request names its host once, and the same everywhere.",
+                Close,
+            ),
+            Self::Misdirected => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "misdirected",
+                "This host is served over a connection of its own.",
                 Close,
             ),
             Self::TooManyFields => (

@@ -2,16 +2,35 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
 use tidegate_policy::Upstream;
 
+use crate::tls::TlsListener;
+
+/// An address to listen on.
+#[derive(Clone, Debug)]
+pub struct Listener {
+    /// The address. Port 0 takes a free one.
+    pub address: SocketAddr,
+    /// The TLS that is spoken there. Default: none.
+    pub tls: Option<Arc<TlsListener>>,
+}
+
+impl From<SocketAddr> for Listener {
+    /// Plain HTTP.
+    fn from(address: SocketAddr) -> Self {
+        Self { address, tls: None }
+    }
+}
+
 /// How a gateway listens, where it forwards to, and what it bounds.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where clients connect. Port 0 takes a free one.
-    pub listen: Vec<SocketAddr>,
+    /// Where clients connect.
+    pub listen: Vec<Listener>,
     /// The origin, spoken to in plain HTTP/1.1.
     pub upstream: Upstream,
     /// Threads, each with its own listener, connections and pool. Default: one per core.
@@ -28,7 +47,7 @@ impl Settings {
     /// Everything at its default, in front of `upstream`.
     pub fn new(listen: SocketAddr, upstream: Upstream) -> Self {
         Self {
-            listen: vec![listen],
+            listen: vec![listen.into()],
             upstream,
             workers: one_per_core(),
             via: None,
@@ -37,11 +56,16 @@ impl Settings {
         }
     }
 
-    /// What `gateway` of a policy file says, in front of `upstream`; what it does not speak of is at its default.
-    pub fn configured(gateway: &tidegate_policy::Gateway, upstream: Upstream) -> Self {
+    /// What `gateway` of a policy file says, in front of `upstream`; what it does not speak of is at its default. `tls` is what was
+    /// loaded for its listeners.
+    pub fn configured(
+        gateway: &tidegate_policy::Gateway,
+        tls: &[Option<Arc<TlsListener>>],
+        upstream: Upstream,
+    ) -> Self {
         let (timeouts, bounds) = (&gateway.timeouts, &gateway.bounds);
         Self {
-            listen: gateway.listen.clone(),
+            listen: listeners(&gateway.listen, tls),
             upstream,
             workers: gateway.workers.unwrap_or_else(one_per_core),
             via: None,
@@ -62,6 +86,19 @@ impl Settings {
             },
         }
     }
+}
+
+/// `listen` with its TLS. A listener whose TLS was not loaded is left out: it must not speak in clear.
+fn listeners(listen: &[tidegate_policy::Listener], tls: &[Option<Arc<TlsListener>>]) -> Vec<Listener> {
+    let loaded = tls.iter().chain(std::iter::repeat(&None));
+    let with_tls = listen.iter().zip(loaded);
+    with_tls
+        .filter(|(listener, loaded)| listener.tls.is_some() == loaded.is_some())
+        .map(|(listener, loaded)| Listener {
+            address: listener.address,
+            tls: loaded.clone(),
+        })
+        .collect()
 }
 
 fn one_per_core() -> NonZeroUsize {
@@ -135,6 +172,8 @@ pub struct Bounds {
     pub target_bytes: usize,
     /// Bytes of a request's body. More are 413, or an end of the connection once the response has begun. Default: any number.
     pub body_bytes: u64,
+    /// TLS handshakes at a time, over all workers. More wait their turn.
+    pub handshakes: usize,
     /// Requests at a time on one HTTP/2 connection.
     pub streams: u32,
     /// Connections to the upstream, over all workers. More are 503.
@@ -151,6 +190,7 @@ impl Default for Bounds {
             header_fields: 100,
             target_bytes: 8 * 1024,
             body_bytes: u64::MAX,
+            handshakes: 2_000,
             streams: 128,
             upstream_connections: 10_000,
             upstream_idle: 256,

@@ -17,7 +17,6 @@ use tokio_rustls::TlsStream;
 pub(crate) enum Stream {
     Plain(TcpStream),
     /// Boxed once per connection, so that plain ones stay small.
-    #[allow(dead_code, reason = "nobody speaks TLS yet")]
     Tls(Box<TlsStream<Wire>>),
 }
 
@@ -135,13 +134,17 @@ pub(crate) struct Wire {
 
 impl Wire {
     /// `early` is what was read from `tcp` already, and belongs to TLS.
-    #[allow(dead_code, reason = "nobody speaks TLS yet")]
     pub(crate) fn new(tcp: TcpStream, early: Bytes) -> Self {
         Self {
             tcp,
             early,
             moved: false,
         }
+    }
+
+    /// The connection, without TLS.
+    pub(crate) fn into_tcp(self) -> TcpStream {
+        self.tcp
     }
 }
 

@@ -8,20 +8,41 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
 use tidegate_core::HoldId;
 use tidegate_store::Store;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_local;
 
-use super::connection;
+use super::connection::{self, Accepted};
 use super::deadline::Deadlines;
 use super::pool::Pool;
 use super::settings::Settings;
 use crate::live::{Seen, View};
 use crate::pipeline::Pipeline;
+use crate::tls::TlsSwitch;
+
+/// What all workers share.
+#[derive(Debug)]
+pub(crate) struct Common<S> {
+    settings: Arc<Settings>,
+    pipeline: Arc<Pipeline<S>>,
+    pub(crate) tls: TlsSwitch,
+}
+
+impl<S> Common<S> {
+    pub(crate) fn new(settings: Settings, pipeline: Pipeline<S>) -> Self {
+        let listeners = settings.listen.iter();
+        Self {
+            tls: TlsSwitch::new(listeners.map(|listener| (listener.address, listener.tls.clone()))),
+            settings: Arc::new(settings),
+            pipeline: Arc::new(pipeline),
+        }
+    }
+}
 
 /// What everything on one thread shares.
 pub(crate) struct Worker<S> {
@@ -31,6 +52,9 @@ pub(crate) struct Worker<S> {
     pub(crate) pool: Rc<Pool>,
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<LocalExecutor>,
+    pub(crate) common: Arc<Common<S>>,
+    /// Places for handshakes.
+    pub(crate) handshakes: Semaphore,
     view: View,
     holds: Cell<u64>,
     stopping: Cell<bool>,
@@ -42,8 +66,7 @@ pub(crate) struct Worker<S> {
 /// cut.
 pub(crate) fn run<S: Store>(
     index: usize,
-    settings: Arc<Settings>,
-    pipeline: Arc<Pipeline<S>>,
+    common: Arc<Common<S>>,
     listeners: Vec<StdListener>,
     stop: watch::Receiver<bool>,
 ) -> io::Result<usize> {
@@ -51,7 +74,7 @@ pub(crate) fn run<S: Store>(
         .enable_all()
         .build_local(LocalOptions::default())?;
     runtime.block_on(async {
-        let worker = Rc::new(Worker::new(index, settings, pipeline));
+        let worker = Rc::new(Worker::new(index, common));
         worker.serve(listeners, stop).await
     })
 }
@@ -69,13 +92,17 @@ impl<S> Worker<S> {
 }
 
 impl<S: Store> Worker<S> {
-    fn new(index: usize, settings: Arc<Settings>, pipeline: Arc<Pipeline<S>>) -> Self {
+    fn new(index: usize, common: Arc<Common<S>>) -> Self {
+        let (settings, pipeline) = (common.settings.clone(), common.pipeline.clone());
+        let handshakes = settings.bounds.handshakes.div_ceil(settings.workers.get());
         let deadlines = Deadlines::new(Deadlines::tick_for(settings.timeouts.shortest()));
         Self {
             pool: Pool::new(settings.clone(), deadlines.clone()),
             http1: http1_builder(&settings),
             http2: http2_builder(&settings),
             settings,
+            handshakes: Semaphore::new(handshakes),
+            common,
             view: pipeline.view(),
             pipeline,
             deadlines,
@@ -99,9 +126,9 @@ impl<S: Store> Worker<S> {
         mut stop: watch::Receiver<bool>,
     ) -> io::Result<usize> {
         let mut accepting = tokio::task::JoinSet::new();
-        for listener in listeners {
+        for (index, listener) in listeners.into_iter().enumerate() {
             let listener = TcpListener::from_std(listener)?;
-            accepting.spawn_local(self.clone().accept(listener));
+            accepting.spawn_local(self.clone().accept(index, listener));
         }
         let mut ticking = spawn_local(self.clone().tick());
         tokio::select! {
@@ -140,7 +167,8 @@ impl<S: Store> Worker<S> {
         }
     }
 
-    async fn accept(self: Rc<Self>, listener: TcpListener) {
+    /// Takes connections of `listener`, which is the settings' number `index`.
+    async fn accept(self: Rc<Self>, index: usize, listener: TcpListener) {
         let most = self
             .settings
             .bounds
@@ -151,13 +179,19 @@ impl<S: Store> Worker<S> {
                 self.changed.notified().await;
             }
             match listener.accept().await {
-                Ok((stream, peer)) => {
+                Ok((tcp, peer)) => {
                     // A socket that refuses this is broken; its first read says so.
-                    let _ = stream.set_nodelay(true);
+                    let _ = tcp.set_nodelay(true);
                     let open = Open::counted(&self);
                     let worker = self.clone();
+                    let accepted = Accepted {
+                        tcp,
+                        early: BytesMut::new(),
+                        peer: peer.ip().to_canonical(),
+                        listener: index,
+                    };
                     spawn_local(async move {
-                        connection::serve(worker, stream, peer.ip().to_canonical()).await;
+                        connection::serve(worker, accepted).await;
                         drop(open);
                     });
                 }

@@ -82,7 +82,7 @@ impl fmt::Display for LoadError {
 impl error::Error for LoadError {}
 
 /// What went wrong, without the system's error number.
-fn in_words(error: &io::Error) -> String {
+pub(crate) fn in_words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
         io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),

@@ -1,6 +1,6 @@
 //! Settings that hold until a restart.
 
-use tidegate_policy::{Config, Gateway, StoreSettings, Upstream};
+use tidegate_policy::{Config, Gateway, Listener, StoreSettings, Upstream};
 
 /// What a process was started with and cannot change.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Fixed {
     pub(crate) fn differing(&self, wanted: &Config) -> Vec<&'static str> {
         let (held, asked) = (&self.gateway, &wanted.gateway);
         let each = [
-            ("gateway.listen", held.listen != asked.listen),
+            ("gateway.listen", !is_same(&held.listen, &asked.listen)),
             ("gateway.bounds", held.bounds != asked.bounds),
             ("gateway.timeouts", held.timeouts != asked.timeouts),
             (
@@ -37,4 +37,15 @@ impl Fixed {
             .filter_map(|(name, differs)| differs.then_some(name))
             .collect()
     }
+}
+
+/// Whether the sockets are the same. What TLS they show is taken at once, but not whether they show any.
+fn is_same(held: &[Listener], asked: &[Listener]) -> bool {
+    let sockets = |listeners: &[Listener]| {
+        let sockets = listeners
+            .iter()
+            .map(|listener| (listener.address, listener.tls.is_some()));
+        sockets.collect::<Vec<_>>()
+    };
+    sockets(held) == sockets(asked)
 }

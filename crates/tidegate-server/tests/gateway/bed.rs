@@ -12,15 +12,19 @@ use tidegate_server::clock::Clock;
 use tidegate_server::gateway::{Drained, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
 use tidegate_server::pipeline::Pipeline;
+use tidegate_server::tls::TlsSwitch;
 use tidegate_store::Memory;
 use tokio::sync::oneshot;
 
 /// After this long a test has failed; nothing waits for it when all is well.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running gateway and the origin behind it.
 pub struct Bed {
     pub address: SocketAddr,
+    /// All of them, if it listens on several.
+    pub addresses: Vec<SocketAddr>,
+    pub tls: TlsSwitch,
     pub origin: Origin,
     stage: Stage,
     stop: Option<oneshot::Sender<()>>,
@@ -43,14 +47,15 @@ impl Bed {
         let origin = Origin::new();
         let live = live(policies, keys);
         let upstream: Upstream = format!("http://{}", origin.address()).parse().unwrap();
-        let mut settings = Settings::configured(&live.config.gateway, upstream);
-        settings.listen = vec!["127.0.0.1:0".parse().unwrap()];
+        let mut settings = Settings::configured(&live.config.gateway, &live.tls, upstream);
+        settings.listen = vec![SocketAddr::from(([127, 0, 0, 1], 0)).into()];
         settings.workers = NonZeroUsize::MIN;
         change(&mut settings);
         let stage = Stage::new(live);
         let pipeline = Pipeline::new(stage.clone(), store(), clock);
         let gateway = Gateway::bind(settings, pipeline).unwrap();
-        let address = gateway.local_addrs()[0];
+        let addresses = gateway.local_addrs().to_vec();
+        let tls = gateway.tls();
         let (stop, stopped) = oneshot::channel::<()>();
         let running = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -62,7 +67,9 @@ impl Bed {
                 .unwrap()
         });
         Self {
-            address,
+            address: addresses[0],
+            addresses,
+            tls,
             origin,
             stage,
             stop: Some(stop),
@@ -126,7 +133,11 @@ fn live(policies: &str, keys: &str) -> Live {
         let keyring = Keyring::parse(file).unwrap();
         ApiKeys { settings, keyring }
     });
-    Live { config, api_keys }
+    Live {
+        config,
+        api_keys,
+        tls: Vec::new(),
+    }
 }
 
 fn store() -> Memory {
@@ -171,16 +182,35 @@ impl Origin {
 
 /// A connection, as bytes.
 pub struct Wire {
-    stream: TcpStream,
+    tcp: TcpStream,
+    stream: Box<dyn Channel>,
     unread: Vec<u8>,
+}
+
+/// The bytes of a connection, plain or not.
+pub trait Channel: Read + Write + Send {
+    /// Says that nothing more will be sent.
+    fn finish(&mut self);
+}
+
+impl Channel for TcpStream {
+    fn finish(&mut self) {
+        self.shutdown(Shutdown::Write).unwrap();
+    }
 }
 
 impl Wire {
     pub fn new(stream: TcpStream) -> Self {
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        stream.set_nodelay(true).unwrap();
+        Self::over(stream.try_clone().unwrap(), Box::new(stream))
+    }
+
+    /// The bytes of `stream`, which go over `tcp`.
+    pub fn over(tcp: TcpStream, stream: Box<dyn Channel>) -> Self {
+        tcp.set_read_timeout(Some(PATIENCE)).unwrap();
+        tcp.set_write_timeout(Some(PATIENCE)).unwrap();
+        tcp.set_nodelay(true).unwrap();
         Self {
+            tcp,
             stream,
             unread: Vec::new(),
         }
@@ -192,7 +222,7 @@ impl Wire {
 
     /// Sends until the other side takes no more for a moment, and returns how much that was.
     pub fn send_until_blocked(&mut self, most: usize) -> usize {
-        self.stream
+        self.tcp
             .set_write_timeout(Some(Duration::from_millis(200)))
             .unwrap();
         let chunk = vec![b'x'; 64 * 1024];
@@ -203,7 +233,7 @@ impl Wire {
                 Err(_) => break,
             }
         }
-        self.stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        self.tcp.set_write_timeout(Some(PATIENCE)).unwrap();
         sent
     }
 
@@ -256,6 +286,11 @@ impl Wire {
 
     /// Reads until the other side is gone, in whichever way, and returns what came before.
     pub fn ended(&mut self) -> String {
+        text(self.ended_bytes())
+    }
+
+    /// The same, as bytes.
+    pub fn ended_bytes(&mut self) -> Vec<u8> {
         loop {
             match self.fill() {
                 Ok(0) => break,
@@ -264,7 +299,7 @@ impl Wire {
                 Err(error) => panic!("the connection is still open: {error}"),
             }
         }
-        text(std::mem::take(&mut self.unread))
+        std::mem::take(&mut self.unread)
     }
 
     /// Waits until the other side is gone, in whichever way.
@@ -274,12 +309,17 @@ impl Wire {
 
     /// Says that nothing more will be sent.
     pub fn finish(&mut self) {
-        self.stream.shutdown(Shutdown::Write).unwrap();
+        self.stream.finish();
+    }
+
+    /// Ends its side of TCP, and says nothing of it in TLS.
+    pub fn cut(&mut self) {
+        self.tcp.shutdown(Shutdown::Write).unwrap();
     }
 
     /// Breaks the connection off with a reset.
     pub fn reset(self) {
-        socket2::SockRef::from(&self.stream)
+        socket2::SockRef::from(&self.tcp)
             .set_linger(Some(Duration::ZERO))
             .unwrap();
     }

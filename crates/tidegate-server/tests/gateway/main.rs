@@ -9,6 +9,7 @@
 )]
 
 mod bed;
+mod certs;
 mod forwarding;
 mod framing;
 mod hostile;
@@ -18,4 +19,5 @@ mod reload;
 mod stopping;
 mod streaming;
 mod timeouts;
+mod tls;
 mod upgrade;
