@@ -5,11 +5,13 @@
 
 mod accept;
 mod body;
+mod form;
 mod number;
 mod origin;
 mod pad;
 mod rate_limit;
 mod refusal;
+pub(crate) mod reject;
 #[cfg(test)]
 mod tests;
 mod told;

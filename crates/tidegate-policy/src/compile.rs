@@ -13,6 +13,7 @@ mod listener;
 mod matching;
 mod overrides;
 mod policy;
+mod reject;
 mod schedule;
 mod scope;
 mod upstream;
@@ -95,9 +96,11 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     let forwarding = forwarding::forwarding(&document, report);
     let identity = identity::identity(&document.identity, report);
     let policies = policy::policies(&document.policies, &document.identity, report);
+    let reject = document.answers.reject.as_ref();
+    let reject = reject.map(|text| reject::reject(text, report));
     Config {
         store: gateway::store(document.store.as_ref(), report),
-        policies: policy::set(policies, &identity, hasher, report),
+        policies: policy::set(policies, &identity, reject.as_ref(), hasher, report),
         access: access::access(&document.access, &document.identity, report),
         answers: answers::answers(&document.answers, report),
         forwarding,

@@ -12,6 +12,7 @@ pub(crate) mod matching;
 pub(crate) mod node;
 pub(crate) mod overrides;
 pub(crate) mod policy;
+pub(crate) mod reject;
 pub(crate) mod report;
 pub(crate) mod scalar;
 pub(crate) mod schedule;

@@ -28,6 +28,7 @@ pub(crate) fn policy(name: &str, limit: Limit) -> Policy {
         limits: vec![PolicyLimit::new(name, limit)],
         tiers: vec![],
         overrides: vec![],
+        reject: None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tidegate_core::{Cost, Limit, Mode, Timestamp};
 
 use crate::answer::Told;
+use crate::answer::reject::Reject;
 use crate::{Subject, Tier};
 
 /// What a policy is called and how it treats requests. How it finds them is the set's own business.
@@ -26,6 +27,8 @@ pub struct Policy {
     pub tiers: Vec<(Tier, Vec<PolicyLimit>)>,
     /// The limits of single subjects for a time, sorted by subject, which each has at most one. They come before tiers.
     pub overrides: Vec<Override>,
+    /// What is said when one of its limits is used up, if not what is said everywhere.
+    pub(crate) reject: Option<Arc<Reject>>,
 }
 
 /// Limits that hold for one subject, up to a moment.

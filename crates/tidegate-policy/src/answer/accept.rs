@@ -1,6 +1,9 @@
-//! Which media type a problem body gets.
+//! In which form a client likes to be told.
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, Method, header};
+
+use super::form::{Form, Framing};
+use crate::Request;
 
 /// How much of `Accept` is read. What goes beyond is ignored.
 const MAX_ACCEPT_BYTES: usize = 1024;
@@ -8,34 +11,105 @@ const MAX_ACCEPT_BYTES: usize = 1024;
 /// How many media ranges of `Accept` are read.
 const MAX_RANGES: usize = 32;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+/// What the client likes best.
+///
+/// gRPC clients say what they are by `Content-Type`. For others `Accept` decides: the form of the highest quality, at equal
+/// qualities one that is named before one that only a wildcard fits. JSON where nothing fits.
+pub(super) fn form(request: &Request<'_>) -> Form {
+    if request.method == Method::POST
+        && let Some(framing) = grpc(request.headers)
+    {
+        return Form::Grpc(framing);
+    }
+    by_accept(request.headers)
+}
 
-/// `application/problem+json` if the client names it and likes it no less than `application/json`, or likes it more by
-/// its wildcards; `application/json` otherwise, also when it accepts neither.
-pub(super) fn media_type(fields: &HeaderMap) -> HeaderValue {
+fn by_accept(fields: &HeaderMap) -> Form {
     let mut lines = fields.get_all(header::ACCEPT).iter();
     match (lines.next(), lines.next()) {
-        (None, _) => return JSON,
+        (None, _) => return Form::Json,
         // What most programs send.
-        (Some(only), None) if only == "*/*" => return JSON,
+        (Some(only), None) if only == "*/*" => return Form::Json,
         _ => {}
     }
-    let mut problem = Weight::default();
-    let mut json = Weight::default();
-    for range in ranges(fields) {
-        let Some(range) = MediaRange::parse(range) else {
-            continue;
-        };
-        problem.consider(&range, b"problem+json");
-        json.consider(&range, b"json");
+    let mut weights = CANDIDATES.map(|_| Weight::default());
+    for range in ranges(fields).filter_map(MediaRange::parse) {
+        for (weight, candidate) in weights.iter_mut().zip(&CANDIDATES) {
+            weight.consider(&range, candidate);
+        }
     }
-    let preferred = problem.quality > json.quality;
-    let named = problem.specificity == Specificity::Named && problem.quality == json.quality;
-    if problem.quality > 0 && (preferred || named) {
-        PROBLEM_JSON
-    } else {
-        JSON
+    let mut best = (Form::Json, (0, false, 0));
+    for (weight, candidate) in weights.iter().zip(&CANDIDATES) {
+        let named = weight.specificity == Specificity::Named;
+        let rank = if named {
+            candidate.if_named
+        } else {
+            candidate.if_fits
+        };
+        let liking = (weight.quality, named, rank);
+        if weight.quality > 0 && liking > best.1 {
+            best = (candidate.form, liking);
+        }
+    }
+    best.0
+}
+
+/// A form, and how it ranks among equals.
+struct Candidate {
+    form: Form,
+    kind: &'static [u8],
+    subtype: &'static [u8],
+    if_named: u8,
+    if_fits: u8,
+}
+
+const CANDIDATES: [Candidate; 4] = [
+    Candidate {
+        form: Form::Problem,
+        kind: b"application",
+        subtype: b"problem+json",
+        if_named: 4,
+        if_fits: 3,
+    },
+    Candidate {
+        form: Form::Json,
+        kind: b"application",
+        subtype: b"json",
+        if_named: 3,
+        if_fits: 4,
+    },
+    Candidate {
+        form: Form::Plain,
+        kind: b"text",
+        subtype: b"plain",
+        if_named: 1,
+        if_fits: 2,
+    },
+    Candidate {
+        form: Form::Html,
+        kind: b"text",
+        subtype: b"html",
+        if_named: 2,
+        if_fits: 1,
+    },
+];
+
+/// Which gRPC the body of the request is, if it is one: `application/grpc`, `application/grpc+proto`.
+fn grpc(fields: &HeaderMap) -> Option<Framing> {
+    let media_type = fields.get(header::CONTENT_TYPE)?.as_bytes();
+    let (kind, rest) = media_type.split_at_checked(b"application/grpc".len())?;
+    if !kind.eq_ignore_ascii_case(b"application/grpc") {
+        return None;
+    }
+    let begins = |with: &[u8]| {
+        rest.get(..with.len())
+            .is_some_and(|beginning| beginning.eq_ignore_ascii_case(with))
+    };
+    match rest.first() {
+        None | Some(b'+' | b';' | b' ') => Some(Framing::Fields),
+        _ if begins(b"-web-text") => Some(Framing::WebText),
+        _ if begins(b"-web") => Some(Framing::Web),
+        _ => None,
     }
 }
 
@@ -57,12 +131,13 @@ enum Specificity {
 }
 
 impl Weight {
-    fn consider(&mut self, range: &MediaRange<'_>, subtype: &[u8]) {
+    fn consider(&mut self, range: &MediaRange<'_>, candidate: &Candidate) {
         let specificity = match (range.kind, range.subtype) {
             (b"*", b"*") => Specificity::AnyType,
-            (kind, b"*") if kind.eq_ignore_ascii_case(b"application") => Specificity::AnySubtype,
+            (kind, b"*") if kind.eq_ignore_ascii_case(candidate.kind) => Specificity::AnySubtype,
             (kind, named)
-                if kind.eq_ignore_ascii_case(b"application") && named.eq_ignore_ascii_case(subtype) =>
+                if kind.eq_ignore_ascii_case(candidate.kind)
+                    && named.eq_ignore_ascii_case(candidate.subtype) =>
             {
                 Specificity::Named
             }

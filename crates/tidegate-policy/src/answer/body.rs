@@ -1,12 +1,13 @@
 //! Problem bodies: one JSON object with the members of RFC 9457, and `error` and `message` for those who know no problems.
 
+use http::StatusCode;
+
 use super::number;
 use super::told::json_text;
 use crate::{KeyFault, KeyPlace, KeyRefusal, Refusal, Verdict};
 
 /// Everything of a body that is known when it is written: the members up to the changing ones.
-const LIMITED: &[u8] = br#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":429,"error":"rate_limit_exceeded""#;
-const NEVER: &[u8] = br#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":429,"error":"cost_exceeds_limit""#;
+const QUOTA_EXCEEDED: &[u8] = br#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":"#;
 const STORE_FAILED: &[u8] =
     br#"{"type":"about:blank","title":"Service Unavailable","status":503,"error":"limiter_failed""#;
 const MISSING_PART: &[u8] =
@@ -27,9 +28,9 @@ const KEY_REVOKED: &[u8] =
     br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"revoked_api_key""#;
 
 /// A limit is used up; `wait_secs` is what `Retry-After` says.
-pub(super) fn limited(out: &mut Vec<u8>, verdict: &Verdict<'_>, wait_secs: u64) {
-    out.extend_from_slice(LIMITED);
-    out.extend_from_slice(b",\"retry_after\":");
+pub(super) fn limited(out: &mut Vec<u8>, verdict: &Verdict<'_>, status: StatusCode, wait_secs: u64) {
+    quota_exceeded(out, status);
+    out.extend_from_slice(b",\"error\":\"rate_limit_exceeded\",\"retry_after\":");
     number::push(out, wait_secs);
     violated_policies(out, verdict);
     message(out, |out| {
@@ -42,14 +43,20 @@ pub(super) fn limited(out: &mut Vec<u8>, verdict: &Verdict<'_>, wait_secs: u64) 
 }
 
 /// The request costs more than a limit ever holds.
-pub(super) fn never(out: &mut Vec<u8>, verdict: &Verdict<'_>) {
-    out.extend_from_slice(NEVER);
+pub(super) fn never(out: &mut Vec<u8>, verdict: &Verdict<'_>, status: StatusCode) {
+    quota_exceeded(out, status);
+    out.extend_from_slice(b",\"error\":\"cost_exceeds_limit\"");
     violated_policies(out, verdict);
     message(out, |out| {
         out.extend_from_slice(b"This request costs more than the limit '");
         deciding_name(out, verdict);
         out.extend_from_slice(b"' ever holds. Waiting does not help.");
     });
+}
+
+fn quota_exceeded(out: &mut Vec<u8>, status: StatusCode) {
+    out.extend_from_slice(QUOTA_EXCEEDED);
+    out.extend_from_slice(status.as_str().as_bytes());
 }
 
 /// The store could not decide.

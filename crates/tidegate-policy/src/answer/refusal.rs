@@ -6,7 +6,9 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use tidegate_core::Timestamp;
 
+use super::form::Form;
 use super::pad::Pad;
+use super::reject::{Moment, Reject};
 use super::usual::Usual;
 use super::{Answers, LimitFields, accept, body, mark_failure, number};
 use crate::{Course, KeyPlace, KeyRefusal, Reason, Refusal, Request, Verdict};
@@ -22,8 +24,8 @@ impl Answers {
     ///
     /// | reason | status | body's `error` |
     /// | --- | --- | --- |
-    /// | a limit is used up | 429, `Retry-After` | `rate_limit_exceeded` |
-    /// | it costs more than a limit ever holds | 429 | `cost_exceeds_limit` |
+    /// | a limit is used up | 429 or what the policy's `reject` says, `Retry-After` | `rate_limit_exceeded` |
+    /// | it costs more than a limit ever holds | the same, without `Retry-After` | `cost_exceeds_limit` |
     /// | it lacks what a policy counts by | 400 | `missing_key_part` |
     /// | its body is longer than a policy looks at | 413 | `body_too_large` |
     /// | its path can be read in too many ways | 400 | `ambiguous_path` |
@@ -37,6 +39,16 @@ impl Answers {
         let Course::Reject(reason) = &verdict.course else {
             return None;
         };
+        let form = accept::form(request);
+        let own = own_words(verdict, reason, form);
+        let status = match reason {
+            Reason::Limited { .. } | Reason::Never => {
+                own.map_or(StatusCode::TOO_MANY_REQUESTS, |own| own.status)
+            }
+            Reason::Unplanned(Refusal::BodyTooLarge { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
+            Reason::Unplanned(_) => StatusCode::BAD_REQUEST,
+            Reason::StoreFailed => StatusCode::SERVICE_UNAVAILABLE,
+        };
         let mut pad = Pad::with_capacity(USUAL_BYTES);
         let wait = match reason {
             Reason::Limited { retry_after } => Some(number::wait_secs(jittered(
@@ -49,14 +61,14 @@ impl Answers {
         let limit_fields = LimitFields::write(self, &mut pad, verdict, now);
         let wait_text = wait.map(|secs| pad.note(|out| number::push(out, secs)));
         let text = pad.note(|out| match reason {
-            Reason::Limited { .. } => body::limited(out, verdict, wait.unwrap_or(1)),
-            Reason::Never => body::never(out, verdict),
+            Reason::Limited { .. } => body::limited(out, verdict, status, wait.unwrap_or(1)),
+            Reason::Never => body::never(out, verdict, status),
             Reason::Unplanned(refusal) => body::unplanned(out, refusal),
             Reason::StoreFailed => body::store_failed(out),
         });
         let bytes = pad.finish();
         let wait_value = wait_text.map(|text| text.value(&bytes));
-        let fields = match usual(&limit_fields, &bytes, wait_value.as_ref(), request) {
+        let fields = match usual(&limit_fields, &bytes, wait_value.as_ref(), form) {
             Some(usual) => usual.fields(),
             None => {
                 let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
@@ -69,13 +81,12 @@ impl Answers {
                 fields
             }
         };
-        let status = match reason {
-            Reason::Limited { .. } | Reason::Never => StatusCode::TOO_MANY_REQUESTS,
-            Reason::Unplanned(Refusal::BodyTooLarge { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
-            Reason::Unplanned(_) => StatusCode::BAD_REQUEST,
-            Reason::StoreFailed => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        Some(respond(request, status, fields, text.bytes(&bytes)))
+        let mut response = form.response(status, fields, text.bytes(&bytes));
+        if let Some(own) = own {
+            let moment = Moment { wait_secs: wait, now };
+            own.tell(verdict, &moment, &mut response);
+        }
+        Some(for_method(request, response))
     }
 
     /// The whole response to a request of a client that `access` denies: 403.
@@ -117,37 +128,48 @@ fn jittered(wait: Duration, percent: u8, now: Timestamp) -> Duration {
 /// RFC 6585, 4: caches must not store a 429. The others are true for one moment only, too.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
+/// What the policy that decides says instead of the usual. gRPC clients understand only the usual.
+fn own_words<'v>(verdict: &'v Verdict<'_>, reason: &Reason<'_>, form: Form) -> Option<&'v Reject> {
+    let (Reason::Limited { .. } | Reason::Never) = reason else {
+        return None;
+    };
+    if matches!(form, Form::Grpc(_)) {
+        return None;
+    }
+    verdict.deciding()?.source.policy.reject.as_deref()
+}
+
 /// The fields of a refusal that tells all there is to tell.
 fn usual(
     limit_fields: &LimitFields<'_>,
     pad: &Bytes,
     wait: Option<&HeaderValue>,
-    request: &Request<'_>,
+    form: Form,
 ) -> Option<Usual> {
     Some(Usual {
         retry_after: wait?.clone(),
         x_rate_limit: limit_fields.x_rate_limit.as_ref()?.values(pad),
         rate_limit: limit_fields.rate_limit.values(pad)?,
         cache_control: NO_STORE,
-        content_type: accept::media_type(request.headers),
+        content_type: form.media_type(),
     })
 }
 
 /// No cache keeps it, and of which type the body is.
 fn about_body(request: &Request<'_>, fields: &mut HeaderMap) {
     fields.insert(header::CACHE_CONTROL, NO_STORE);
-    fields.insert(header::CONTENT_TYPE, accept::media_type(request.headers));
+    fields.insert(header::CONTENT_TYPE, accept::form(request).media_type());
 }
 
-/// The response, without its body if only the head was asked for.
-fn respond(request: &Request<'_>, status: StatusCode, fields: HeaderMap, body: Bytes) -> Response<Bytes> {
-    let body = if request.method == Method::HEAD {
-        Bytes::new()
-    } else {
-        body
-    };
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = fields;
+/// The response whose problem document is `document`, in the form that the client likes best.
+fn respond(request: &Request<'_>, status: StatusCode, fields: HeaderMap, document: Bytes) -> Response<Bytes> {
+    for_method(request, accept::form(request).response(status, fields, document))
+}
+
+/// The response without its body if only the head was asked for.
+fn for_method(request: &Request<'_>, mut response: Response<Bytes>) -> Response<Bytes> {
+    if request.method == Method::HEAD {
+        *response.body_mut() = Bytes::new();
+    }
     response
 }

@@ -6,4 +6,4 @@ mod refusal;
 use tidegate_core::Timestamp;
 
 /// 2026-11-30T12:00:00.5Z.
-const NOW: Timestamp = Timestamp::from_nanos(1_796_040_000_500_000_000);
+pub(super) const NOW: Timestamp = Timestamp::from_nanos(1_796_040_000_500_000_000);

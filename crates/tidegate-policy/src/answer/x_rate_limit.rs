@@ -20,15 +20,20 @@ pub(super) struct Values<'a> {
     reset: Span,
 }
 
+/// When everything can be spent again, in seconds since 1970.
+pub(super) fn reset_secs(deciding: &Reading<'_>, now: Timestamp) -> u64 {
+    let full_at = now.saturating_add(deciding.decision.reset_after);
+    number::secs_up(full_at.as_nanos())
+}
+
 impl<'a> Values<'a> {
     pub(super) fn write(pad: &mut Pad, deciding: &Reading<'a>, now: Timestamp) -> Self {
         let left = deciding.decision.remaining;
-        let full_at = now.saturating_add(deciding.decision.reset_after);
         Self {
             limit: &deciding.source.limit.told.capacity,
             left,
             remaining: pad.note(|out| number::push(out, left)),
-            reset: pad.note(|out| number::push(out, number::secs_up(full_at.as_nanos()))),
+            reset: pad.note(|out| number::push(out, reset_secs(deciding, now))),
         }
     }
 

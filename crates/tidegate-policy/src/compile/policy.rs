@@ -1,11 +1,13 @@
 //! What each of `policies` means, and whether they fit together.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
-use super::{access, body, expression, key, limit, matching, overrides, schedule, scope};
+use super::{access, body, expression, key, limit, matching, overrides, reject, schedule, scope};
 use crate::Tier;
+use crate::answer::reject::Reject;
 use crate::config::IdentitySettings;
 use crate::document::identity::IdentityText;
 use crate::document::limit::LimitText;
@@ -60,13 +62,18 @@ pub(super) fn policies(texts: &[PolicyText], identity: &IdentityText, report: &m
 pub(super) fn set(
     policies: Vec<Right>,
     identity: &IdentitySettings,
+    usual_reject: Option<&Arc<Reject>>,
     hasher: &KeyHasher,
     report: &mut Report<'_>,
 ) -> PolicySet {
-    let (places, parts): (Vec<_>, Vec<_>) = policies
+    let (places, mut parts): (Vec<_>, Vec<_>) = policies
         .into_iter()
         .map(|policy| (policy.at, policy.parts))
         .unzip();
+    for parts in &mut parts {
+        let own = parts.policy.reject.take();
+        parts.policy.reject = own.or_else(|| usual_reject.cloned());
+    }
     let set = PolicySet::new(parts, hasher, identity.ipv6_prefix);
     bound_charges(&set, &places, report);
     set
@@ -144,6 +151,7 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
         limits,
         tiers,
         overrides,
+        reject: text.reject.as_ref().map(|text| reject::reject(text, report)),
     };
     Some(Parts {
         policy,

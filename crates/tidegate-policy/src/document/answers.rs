@@ -2,6 +2,7 @@
 
 use super::fields::Fields;
 use super::node::{Node, Spanned};
+use super::reject::RejectText;
 use super::report::Report;
 use super::scalar;
 use crate::{RateLimitForm, XRateLimit};
@@ -12,6 +13,8 @@ pub(crate) struct AnswersText {
     pub(crate) rate_limit: Option<Spanned<RateLimitForm>>,
     pub(crate) x_rate_limit: Option<Spanned<XRateLimit>>,
     pub(crate) retry_jitter_percent: Option<Spanned<u64>>,
+    /// That of policies without one of their own.
+    pub(crate) reject: Option<RejectText>,
 }
 
 impl AnswersText {
@@ -30,6 +33,7 @@ impl AnswersText {
                 let words = [("epoch", XRateLimit::EpochSeconds), ("omit", XRateLimit::Omit)];
                 scalar::choice(node, &words, report)
             }),
+            reject: fields.read("reject", report, RejectText::read),
             retry_jitter_percent: fields.read("retry_jitter_percent", report, scalar::integer),
         };
         fields.finish(report);

@@ -10,6 +10,7 @@ use super::limit::LimitText;
 use super::matching::MatchText;
 use super::node::{Node, Place, Spanned, Value};
 use super::overrides::{OverrideText, overrides};
+use super::reject::RejectText;
 use super::report::Report;
 use super::scalar;
 use super::schedule::{SpanText, schedule};
@@ -38,6 +39,8 @@ pub(crate) struct PolicyText {
     pub(crate) on_error: Option<Spanned<OnError>>,
     pub(crate) mode: Option<Spanned<Mode>>,
     pub(crate) on_store_failure: Option<Spanned<OnStoreFailure>>,
+    /// What is said when one of its limits is used up.
+    pub(crate) reject: Option<RejectText>,
     /// Whom it does not count.
     pub(crate) exempt: Vec<EntryText>,
     /// When it speaks; always, if none is written.
@@ -99,6 +102,7 @@ impl PolicyText {
             on_error: fields.read("on_error", report, on_error),
             mode: fields.read("mode", report, mode),
             on_store_failure: fields.read("on_store_failure", report, on_store_failure),
+            reject: fields.read("reject", report, RejectText::read),
             exempt: fields.read("exempt", report, entries).unwrap_or_default(),
             schedule: fields.read("schedule", report, schedule),
         };

@@ -338,11 +338,26 @@ fn head_gets_the_fields_without_the_body() {
 #[test]
 fn the_media_type_follows_accept() {
     let (json, problem) = ("application/json", "application/problem+json");
+    let (html, plain) = ("text/html; charset=utf-8", "text/plain; charset=utf-8");
     for (accept, expected) in [
         ("", json),
         ("*/*", json),
         ("application/*", json),
-        ("text/html", json),
+        ("text/html", html),
+        ("text/plain", plain),
+        ("text/*", plain),
+        ("text/html;q=0", json),
+        // Firefox and Chrome, axios, and what programs send that take a page but like JSON better.
+        (
+            "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8",
+            html,
+        ),
+        ("application/json, text/plain, */*", json),
+        ("text/html, application/json", json),
+        ("text/html, application/json;q=0.9", html),
+        ("text/html, */*", html),
+        ("text/html;q=0.9, */*", json),
+        ("image/avif,image/webp,*/*;q=0.8", json),
         ("application/problem+json", problem),
         ("APPLICATION/PROBLEM+JSON", problem),
         ("application/problem+json;charset=utf-8", problem),
@@ -361,7 +376,7 @@ fn the_media_type_follows_accept() {
         ("application/problem+json;q=-1", json),
         ("application/problem+json;q=.5", json),
         ("application/problem+json;q=0.5555", json),
-        ("text/html;x=\",\\\",application/problem+json,\"", json),
+        ("text/html;x=\",\\\",application/problem+json,\"", html),
         ("text/html;x=\"a,b\", application/problem+json", problem),
         ("application/problem+json/", json),
         ("application", json),
@@ -377,7 +392,7 @@ fn the_media_type_follows_accept() {
 
 #[test]
 fn several_accept_lines_are_one_list_of_bounded_length() {
-    let media_type = |headers: &HeaderMap| crate::answer::accept::media_type(headers);
+    let media_type = |headers: &HeaderMap| crate::answer::accept::form(&get(headers)).media_type();
     assert_eq!(
         media_type(&fields(&[
             ("accept", "text/html"),
