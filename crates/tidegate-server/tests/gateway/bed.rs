@@ -13,7 +13,7 @@ use tidegate_server::gateway::{Drained, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
 use tidegate_server::pipeline::Pipeline;
 use tidegate_server::tls::TlsSwitch;
-use tidegate_store::Memory;
+use tidegate_store::{Memory, Store};
 use tokio::sync::oneshot;
 
 /// After this long a test has failed; nothing waits for it when all is well.
@@ -44,15 +44,23 @@ impl Bed {
 
     /// A gateway that holds `policies` and knows `keys`.
     pub fn limited(policies: &str, keys: &str, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::build(store(), live(policies, keys), clock, change)
+    }
+
+    /// A gateway that holds `policies` and counts in `store`.
+    pub fn over(store: impl Store, policies: &str, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::build(store, live(policies, "[]"), clock, change)
+    }
+
+    fn build(store: impl Store, live: Live, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
         let origin = Origin::new();
-        let live = live(policies, keys);
         let upstream: Upstream = format!("http://{}", origin.address()).parse().unwrap();
         let mut settings = Settings::configured(&live.config.gateway, &live.tls, upstream);
         settings.listen = vec![SocketAddr::from(([127, 0, 0, 1], 0)).into()];
         settings.workers = NonZeroUsize::MIN;
         change(&mut settings);
         let stage = Stage::new(live);
-        let pipeline = Pipeline::new(stage.clone(), store(), clock);
+        let pipeline = Pipeline::new(stage.clone(), store, clock);
         let gateway = Gateway::bind(settings, pipeline).unwrap();
         let addresses = gateway.local_addrs().to_vec();
         let tls = gateway.tls();
@@ -140,7 +148,7 @@ fn live(policies: &str, keys: &str) -> Live {
     }
 }
 
-fn store() -> Memory {
+pub fn store() -> Memory {
     Memory::new(TableSize {
         bucket_bytes: 1 << 16,
         ledger_bytes: 1 << 16,

@@ -15,16 +15,16 @@ use tokio::task::JoinHandle;
 use crate::bed::{Bed, Wire, field, fields};
 
 /// A client with a thread of its own, so that tests can block on the origin.
-struct Client {
+pub struct Client {
     runtime: Runtime,
     requests: SendRequest<Bytes>,
     connection: JoinHandle<Result<(), h2::Error>>,
 }
 
-type Answer = JoinHandle<Result<Response<RecvStream>, h2::Error>>;
+pub type Answer = JoinHandle<Result<Response<RecvStream>, h2::Error>>;
 
 impl Client {
-    fn new(bed: &Bed) -> Self {
+    pub fn new(bed: &Bed) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -47,12 +47,12 @@ impl Client {
         self.send(request, true).0
     }
 
-    fn send(&mut self, request: Request<()>, end: bool) -> (Answer, SendStream<Bytes>) {
+    pub fn send(&mut self, request: Request<()>, end: bool) -> (Answer, SendStream<Bytes>) {
         let (answer, body) = self.requests.send_request(request, end).unwrap();
         (self.runtime.spawn(answer), body)
     }
 
-    fn head(&self, answer: Answer) -> Response<RecvStream> {
+    pub fn head(&self, answer: Answer) -> Response<RecvStream> {
         self.runtime.block_on(answer).unwrap().unwrap()
     }
 
@@ -348,4 +348,36 @@ fn an_authority_and_a_host_that_differ_are_400() {
     let (answer, _) = client.send(request, true);
     assert_eq!(client.head(answer).status(), 400);
     assert!(!bed.origin.was_asked());
+}
+
+#[test]
+fn a_refused_grpc_call_is_a_status_without_messages() {
+    let policies = "
+policies:
+  - name: calls
+    key: [client.ip]
+    limit: { quota: 1, window: 1h }
+";
+    let clock = Clock::manual(ManualClock::starting_at(Timestamp::from_nanos(1)));
+    let bed = Bed::limited(policies, "", clock, |_| {});
+    let mut client = Client::new(&bed);
+    let call = || {
+        Request::post("http://a.test/shop.Orders/Place")
+            .header("content-type", "application/grpc+proto")
+            .header("te", "trailers")
+            .body(())
+            .unwrap()
+    };
+    let (answer, _) = client.send(call(), true);
+    bed.origin.accept().head();
+    assert_eq!(client.head(answer).status(), 502, "it used the limit up");
+    let (answer, _) = client.send(call(), true);
+    let response = client.head(answer);
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "application/grpc");
+    assert_eq!(response.headers()["grpc-status"], "8");
+    assert_eq!(response.headers()["grpc-retry-pushback-ms"], "3600000");
+    // Trailers-Only: the one header block ends the stream.
+    assert!(response.body().is_end_stream());
+    assert_eq!(client.body(response).unwrap(), (String::new(), None));
 }

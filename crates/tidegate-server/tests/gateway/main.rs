@@ -10,6 +10,7 @@
 
 mod bed;
 mod certs;
+mod endings;
 mod forwarding;
 mod framing;
 mod hostile;
@@ -21,3 +22,4 @@ mod streaming;
 mod timeouts;
 mod tls;
 mod upgrade;
+mod waiting;
