@@ -1,4 +1,5 @@
 //! Bodies as keys and conditions.
+#![allow(clippy::unwrap_used, reason = "only tests")]
 
 mod common;
 

@@ -93,6 +93,8 @@ fn the_reference_of_policy_files_tells_the_defaults_that_hold() {
             "| `upstream_response` | `{}s` |",
             timeouts.upstream_response.as_secs()
         ),
+        format!("| `policy_body` | `{}s` |", timeouts.policy_body.as_secs()),
+        format!("| `max_body_memory` | `{}MiB` |", bounds.max_body_memory >> 20),
         format!("| `idle` | `{}s` |", timeouts.idle.as_secs()),
         format!("| `max_header_bytes` | `{}KiB` |", bounds.max_header_bytes / 1024),
         format!("| `max_headers` | {} |", bounds.max_headers),

@@ -1,5 +1,6 @@
 //! What happens to a request before it is forwarded, in order: now, who is it, match, charge, conclude.
 
+mod ahead;
 mod hold;
 
 use std::net::IpAddr;
@@ -19,6 +20,7 @@ use tidegate_store::{Store, StoreError};
 use crate::clock::Clock;
 use crate::live::{Live, Stage, View};
 
+pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
 pub(crate) use hold::Hold;
 
 /// Decides about requests: what the policies ask, charged to the store `S`. It lives as long as the process; the policies are what is
@@ -29,28 +31,32 @@ pub struct Pipeline<S> {
     stage: Stage,
     store: Arc<S>,
     waiting: AtomicUsize,
+    bodies: Arc<Held>,
 }
 
 /// Requests that wait for their leaky bucket at one time, in the whole process. More are answered with 503.
 pub const MOST_WAITING: usize = 10_000;
 
 /// Who sends a request.
-#[derive(Clone, Copy)]
-pub(crate) struct Caller<'c> {
+pub(crate) struct Caller<'c, D> {
     /// Who opened the connection.
     pub(crate) peer: IpAddr,
     /// The TLS it is spoken over.
     pub(crate) tls: Option<&'c Tls>,
+    /// Who reads its body, if a policy looks at it.
+    pub(crate) door: &'c D,
 }
 
 /// What becomes of a request.
-pub(crate) enum Admission<'l> {
+pub(crate) enum Admission<'l, E> {
     /// It is answered here.
     Answered(Response<Bytes>),
     /// It goes on to the upstream.
-    Forwarded(Admitted<'l>),
+    Forwarded(Admitted<'l>, Option<E>),
     /// It should wait, but too many do.
     Crowded(Admitted<'l>),
+    /// A policy looks at its body, and that cannot be read.
+    Unread(NotRead),
 }
 
 /// What is known about a request that was let through.
@@ -72,6 +78,7 @@ impl<S: Store> Pipeline<S> {
             stage,
             store: Arc::new(store),
             waiting: AtomicUsize::new(0),
+            bodies: Arc::default(),
         }
     }
 
@@ -81,14 +88,14 @@ impl<S: Store> Pipeline<S> {
     }
 
     /// Decides by `live` about one request of `caller`, and waits if a limit says so. `hold` names its slots.
-    pub(crate) async fn admit<'l, B>(
+    pub(crate) async fn admit<'l, D: ReadAhead>(
         &self,
         live: &'l Live,
-        request: &http::Request<B>,
-        caller: Caller<'_>,
+        request: &mut http::Request<D::Incoming>,
+        caller: Caller<'_, D>,
         hold: HoldId,
-    ) -> Admission<'l> {
-        let now = self.clock.now();
+    ) -> Admission<'l, D::Early> {
+        let mut now = self.clock.now();
         let Config {
             gateway,
             access,
@@ -96,20 +103,37 @@ impl<S: Store> Pipeline<S> {
             policies,
             ..
         } = &live.config;
-        let request = view(
-            request,
-            caller.tls,
-            gateway.trust.client(caller.peer, request.headers()),
-        );
-        if access.denies_address(request.client, now) {
-            return Admission::Answered(answers.refuse_access(&request));
+        let client = gateway.trust.client(caller.peer, request.headers());
+        let bare = view(request, caller.tls, client);
+        if access.denies_address(client, now) {
+            return Admission::Answered(answers.refuse_access(&bare));
         }
-        let identity = match live.api_keys.as_ref().map(|keys| keys.identify(&request)) {
+        let identity = match live.api_keys.as_ref().map(|keys| keys.identify(&bare)) {
             None => Identity::Anonymous,
             Some(Ok(identity)) => identity,
-            Some(Err(refusal)) => return Admission::Answered(answers.refuse_key(&refusal, &request)),
+            Some(Err(refusal)) => return Admission::Answered(answers.refuse_key(&refusal, &bare)),
         };
-        let plan = match access.standing(request.client, &identity, now) {
+        let standing = access.standing(client, &identity, now);
+        let (mut body, mut early) = (Body::UNREAD, None);
+        if standing == Standing::Unlisted {
+            if caller.door.is_empty(request.body()) {
+                body = Body::EMPTY;
+            } else if let Some(need) = policies.needs_body(&bare, now) {
+                // Boxed like everything rare.
+                let reading = Box::pin(caller.door.read(request.body_mut(), need.max_bytes, &self.bodies));
+                match reading.await {
+                    Ok(read) => (body, early) = read,
+                    Err(not_read) => return Admission::Unread(not_read),
+                }
+                // That took as long as the client liked. Counted as of its beginning, the request would be forgotten too early.
+                now = self.clock.now();
+            }
+        }
+        let request = Request {
+            body: &body,
+            ..view(request, caller.tls, client)
+        };
+        let plan = match standing {
             Standing::Denied => return Admission::Answered(answers.refuse_access(&request)),
             Standing::Allowed => Plan::default(),
             Standing::Unlisted => policies.plan(&request, &identity, hold, now),
@@ -141,7 +165,7 @@ impl<S: Store> Pipeline<S> {
         match course {
             // Boxed like everything rare, so that the future of a usual request stays small: it is copied into place.
             Course::Delay(delay) if !Box::pin(self.wait(delay)).await => Admission::Crowded(admitted),
-            Course::Pass | Course::Delay(_) | Course::Reject(_) => Admission::Forwarded(admitted),
+            Course::Pass | Course::Delay(_) | Course::Reject(_) => Admission::Forwarded(admitted, early),
         }
     }
 

@@ -30,6 +30,9 @@ const HOPS: RangeInclusive<u64> = 1..=32;
 /// How long the head of a request may be: from 8 KiB, which hyper needs to read at all, to 16 MiB.
 const HEADER_BYTES: RangeInclusive<u64> = 1 << 13..=1 << 24;
 
+/// How much memory bodies may take that policies look at: from 64 KiB to 1 TiB.
+const BODY_MEMORY: RangeInclusive<u64> = 1 << 16..=1 << 40;
+
 /// How many header fields a request may have.
 const HEADERS: RangeInclusive<u64> = 1..=10_000;
 
@@ -135,6 +138,7 @@ fn timeouts(text: &TimeoutsText, report: &mut Report<'_>) -> Timeouts {
         request_header: timeout(&text.request_header, default.request_header),
         upstream_response: timeout(&text.upstream_response, default.upstream_response),
         idle: timeout(&text.idle, default.idle),
+        policy_body: timeout(&text.policy_body, default.policy_body),
     }
 }
 
@@ -149,6 +153,7 @@ fn bounds(text: &BoundsText, report: &mut Report<'_>) -> Bounds {
         max_header_bytes: bound(&text.max_header_bytes, HEADER_BYTES, default.max_header_bytes),
         max_headers: bound(&text.max_headers, HEADERS, default.max_headers),
         max_body_bytes: text.max_body_bytes.as_ref().map(|bytes| bytes.value),
+        max_body_memory: bound(&text.max_body_memory, BODY_MEMORY, default.max_body_memory),
         max_connections: bound(&text.max_connections, CONNECTIONS, default.max_connections),
     }
 }

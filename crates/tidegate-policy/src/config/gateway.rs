@@ -58,6 +58,8 @@ pub struct Timeouts {
     pub upstream_response: Duration,
     /// For a connection or a body on which nothing moves. Default: 60 s.
     pub idle: Duration,
+    /// For the whole of a body that a policy looks at. Default: 30 s.
+    pub policy_body: Duration,
 }
 
 impl Default for Timeouts {
@@ -67,6 +69,7 @@ impl Default for Timeouts {
             request_header: Duration::from_secs(10),
             upstream_response: Duration::from_secs(60),
             idle: Duration::from_secs(60),
+            policy_body: Duration::from_secs(30),
         }
     }
 }
@@ -78,8 +81,10 @@ pub struct Bounds {
     pub max_header_bytes: usize,
     /// Header fields of a request. Default: 100.
     pub max_headers: usize,
-    /// Bytes of a request's body. Default: no bound; bodies are streamed, never held.
+    /// Bytes of a request's body. Default: no bound; bodies are streamed.
     pub max_body_bytes: Option<u64>,
+    /// Bytes of all bodies that are held for policies. Default: 64 MiB.
+    pub max_body_memory: usize,
     /// Connections of clients at one time. Default: 10,000.
     pub max_connections: usize,
 }
@@ -90,6 +95,7 @@ impl Default for Bounds {
             max_header_bytes: 32 * 1024,
             max_headers: 100,
             max_body_bytes: None,
+            max_body_memory: 64 * 1024 * 1024,
             max_connections: 10_000,
         }
     }

@@ -51,6 +51,7 @@ pub(crate) struct TimeoutsText {
     pub(crate) request_header: Option<Spanned<Duration>>,
     pub(crate) upstream_response: Option<Spanned<Duration>>,
     pub(crate) idle: Option<Spanned<Duration>>,
+    pub(crate) policy_body: Option<Spanned<Duration>>,
 }
 
 impl TimeoutsText {
@@ -61,6 +62,7 @@ impl TimeoutsText {
             request_header: fields.read("request_header", report, scalar::duration),
             upstream_response: fields.read("upstream_response", report, scalar::duration),
             idle: fields.read("idle", report, scalar::duration),
+            policy_body: fields.read("policy_body", report, scalar::duration),
         };
         fields.finish(report);
         Some(timeouts)
@@ -73,6 +75,7 @@ pub(crate) struct BoundsText {
     pub(crate) max_header_bytes: Option<Spanned<u64>>,
     pub(crate) max_headers: Option<Spanned<u64>>,
     pub(crate) max_body_bytes: Option<Spanned<u64>>,
+    pub(crate) max_body_memory: Option<Spanned<u64>>,
     pub(crate) max_connections: Option<Spanned<u64>>,
 }
 
@@ -83,6 +86,7 @@ impl BoundsText {
             max_header_bytes: fields.read("max_header_bytes", report, scalar::size),
             max_headers: fields.read("max_headers", report, scalar::integer),
             max_body_bytes: fields.read("max_body_bytes", report, scalar::size),
+            max_body_memory: fields.read("max_body_memory", report, scalar::size),
             max_connections: fields.read("max_connections", report, scalar::integer),
         };
         fields.finish(report);

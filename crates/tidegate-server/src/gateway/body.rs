@@ -1,11 +1,13 @@
 //! Bodies on their way: neither is ever held whole.
 
+mod ahead;
 mod owed;
 mod request;
 mod response;
 
 use std::fmt;
 
+pub(crate) use ahead::{Early, Reader};
 pub(crate) use owed::Owed;
 pub(crate) use request::{Gate, Progress, RequestBody, UploadState};
 pub(crate) use response::{OnBreak, ResponseBody, UpstreamBody};

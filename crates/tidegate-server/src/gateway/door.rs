@@ -14,7 +14,7 @@ use hyper::body::{Body, Incoming};
 use tidegate_policy::Tls;
 use tidegate_store::Store;
 
-use super::body::{Gate, OnBreak, Progress, RequestBody, ResponseBody, UpstreamBody};
+use super::body::{Early, Gate, OnBreak, Progress, Reader, RequestBody, ResponseBody, UpstreamBody};
 use super::client::Client;
 use super::deadline::Deadline;
 use super::fault::Fault;
@@ -59,18 +59,24 @@ impl<S: Store> Door<S> {
         }
         let hold = self.worker.next_hold();
         let live = self.worker.live();
+        let reader = Reader {
+            deadlines: &self.worker.deadlines,
+            settings: &self.worker.settings,
+        };
         let caller = Caller {
             peer: self.peer,
             tls: self.tls.as_deref(),
+            door: &reader,
         };
-        let admission = self.worker.pipeline.admit(&live, &request, caller, hold);
-        let mut admitted = match admission.await {
+        let admission = self.worker.pipeline.admit(&live, &mut request, caller, hold);
+        let (mut admitted, early) = match admission.await {
             Admission::Answered(response) => return Ok(answered(response.map(ResponseBody::whole))),
             Admission::Crowded(admitted) => return Ok(answered(failed(Fault::Crowded, &admitted))),
-            Admission::Forwarded(admitted) => admitted,
+            Admission::Unread(not_read) => return Ok(answered(Fault::from(not_read).response())),
+            Admission::Forwarded(admitted, early) => (admitted, early),
         };
         let deadline = self.worker.deadlines.deadline();
-        let (request, progress) = self.outgoing(request, &admitted, &deadline);
+        let (request, progress) = self.outgoing((request, early), &admitted, &deadline);
         let wait = Wait {
             deadline: &deadline,
             timeouts: &self.worker.settings.timeouts,
@@ -106,17 +112,22 @@ impl<S: Store> Door<S> {
     /// The request as it goes on: hop-by-hop fields off, fields about the client and the verdict on, its body's length said once.
     fn outgoing(
         &self,
-        request: Request<Incoming>,
+        (request, early): (Request<Incoming>, Option<Early>),
         admitted: &Admitted<'_>,
         deadline: &Deadline,
     ) -> (Request<RequestBody>, Option<Rc<Progress>>) {
         let settings = &self.worker.settings;
         let (mut head, body) = request.into_parts();
-        let (body, progress) = if body.is_end_stream() {
+        if early.is_some() {
+            // Its client was told to go on when the body was read.
+            head.headers.remove(EXPECT);
+        }
+        let (body, progress) = if early.is_none() && body.is_end_stream() {
             (RequestBody::EMPTY, None)
         } else {
             let most = settings.bounds.body_bytes;
-            let (body, progress) = RequestBody::streaming(body, most, deadline.clone(), &settings.timeouts);
+            let (body, progress) =
+                RequestBody::streaming((early, body), most, deadline.clone(), &settings.timeouts);
             (body, Some(progress))
         };
         let claims = if admitted.live.trusts(self.peer) {

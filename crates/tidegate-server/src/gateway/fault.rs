@@ -5,6 +5,7 @@ use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 
 use super::body::ResponseBody;
+use crate::pipeline::NotRead;
 
 /// Why a request got no response of the origin's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(crate) enum Fault {
     RequestBodyTimeout,
     /// The request's body is longer than the bound.
     RequestBodyTooLong,
+    /// Too many bytes of bodies are held for policies.
+    TooManyBodies,
     /// Too many requests wait for their leaky bucket.
     Crowded,
     /// No connection to the upstream.
@@ -54,6 +57,17 @@ pub(crate) enum Fault {
 enum After {
     Keep,
     Close,
+}
+
+impl From<NotRead> for Fault {
+    fn from(not_read: NotRead) -> Self {
+        match not_read {
+            NotRead::Broken => Self::RequestBody,
+            NotRead::Late => Self::RequestBodyTimeout,
+            NotRead::TooLong => Self::RequestBodyTooLong,
+            NotRead::Crowded => Self::TooManyBodies,
+        }
+    }
 }
 
 impl Fault {
@@ -148,6 +162,12 @@ impl Fault {
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "request_body_too_long",
                 "The request body is longer than this gateway takes.",
+                Close,
+            ),
+            Self::TooManyBodies => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too_many_bodies",
+                "Too many request bodies are being read.",
                 Close,
             ),
             Self::Crowded => (

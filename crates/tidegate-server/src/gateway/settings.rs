@@ -75,6 +75,7 @@ impl Settings {
                 connect: timeouts.connect,
                 response: timeouts.upstream_response,
                 body: timeouts.idle,
+                policy_body: timeouts.policy_body,
                 ..Timeouts::default()
             },
             bounds: Bounds {
@@ -82,6 +83,7 @@ impl Settings {
                 header_bytes: bounds.max_header_bytes,
                 header_fields: bounds.max_headers,
                 body_bytes: bounds.max_body_bytes.unwrap_or(u64::MAX),
+                body_memory: bounds.max_body_memory,
                 ..Bounds::default()
             },
         }
@@ -118,6 +120,8 @@ pub struct Timeouts {
     pub response: Duration,
     /// Without a byte of a body moving, in either direction, at either side.
     pub body: Duration,
+    /// For the whole of a body, or as much of it as policies look at.
+    pub policy_body: Duration,
     /// Without a byte in an upgraded connection.
     pub tunnel: Duration,
     /// How long an idle connection to the upstream is kept.
@@ -134,6 +138,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(5),
             response: Duration::from_secs(60),
             body: Duration::from_secs(60),
+            policy_body: Duration::from_secs(30),
             tunnel: Duration::from_secs(600),
             // Node.js closes idle connections after five seconds.
             upstream_idle: Duration::from_secs(4),
@@ -150,6 +155,7 @@ impl Timeouts {
             self.keep_alive,
             self.response,
             self.body,
+            self.policy_body,
             self.tunnel,
             self.upstream_idle,
         ]
@@ -174,6 +180,8 @@ pub struct Bounds {
     pub body_bytes: u64,
     /// TLS handshakes at a time, over all workers. More wait their turn.
     pub handshakes: usize,
+    /// Bytes of bodies held for policies, in all. More are 503.
+    pub body_memory: usize,
     /// Requests at a time on one HTTP/2 connection.
     pub streams: u32,
     /// Connections to the upstream, over all workers. More are 503.
@@ -191,6 +199,7 @@ impl Default for Bounds {
             target_bytes: 8 * 1024,
             body_bytes: u64::MAX,
             handshakes: 2_000,
+            body_memory: 64 * 1024 * 1024,
             streams: 128,
             upstream_connections: 10_000,
             upstream_idle: 256,

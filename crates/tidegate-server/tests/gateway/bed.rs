@@ -315,6 +315,32 @@ impl Wire {
         self.ended();
     }
 
+    /// The same connection once more, for another thread.
+    pub fn twin(&self) -> Self {
+        Self::new(self.tcp.try_clone().unwrap())
+    }
+
+    /// Sends `bytes` again and again until the other side has closed.
+    pub fn send_until_closed(&mut self, bytes: &str) {
+        while self.stream.write_all(bytes.as_bytes()).is_ok() {}
+    }
+
+    /// Takes the one of `wires` that has something to read first.
+    pub fn first_answered(wires: &mut Vec<Self>) -> Self {
+        loop {
+            for index in 0..wires.len() {
+                let stream = &wires[index].tcp;
+                stream.set_nonblocking(true).unwrap();
+                let answered = stream.peek(&mut [0]).is_ok();
+                stream.set_nonblocking(false).unwrap();
+                if answered {
+                    return wires.swap_remove(index);
+                }
+            }
+            std::thread::yield_now();
+        }
+    }
+
     /// Says that nothing more will be sent.
     pub fn finish(&mut self) {
         self.stream.finish();

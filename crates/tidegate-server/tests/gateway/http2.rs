@@ -381,3 +381,40 @@ policies:
     assert!(response.body().is_end_stream());
     assert_eq!(client.body(response).unwrap(), (String::new(), None));
 }
+
+#[test]
+fn a_policy_looks_at_a_body_that_comes_in_many_frames() {
+    const POLICIES: &str = "
+policies:
+  - { name: login, key: [body.json.username], limit: { quota: 1, window: 1h }, body: { max_bytes: 1MiB } }
+";
+    let bed = Bed::limited(POLICIES, "", Clock::system(), |_| {});
+    let mut client = Client::new(&bed);
+    let mut post = |pad: usize| {
+        let request = Request::post("http://a.test/")
+            .header("content-type", "application/json")
+            .body(())
+            .unwrap();
+        let (answer, mut upload) = client.send(request, false);
+        let body = format!(r#"{{"pad":"{}","username":"ann"}}"#, "x".repeat(pad));
+        // More than the windows of a stream and its connection hold, so they have to open while the body is read.
+        upload.send_data(Bytes::from(body.clone()), true).unwrap();
+        (answer, body)
+    };
+    let (answer, body) = post(1_000_000);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    let mut seen = String::new();
+    while seen.len() < body.len() {
+        let length = origin.until(b"\r\n");
+        let length = usize::from_str_radix(length.trim_end(), 16).unwrap();
+        seen += &origin.take(length);
+        origin.take(2);
+    }
+    assert!(seen == body, "the body changed on its way");
+    origin.until(b"0\r\n\r\n");
+    origin.send(OK);
+    let (second, _) = post(10);
+    assert_eq!(client.head(answer).status(), 200);
+    assert_eq!(client.head(second).status(), 429);
+}

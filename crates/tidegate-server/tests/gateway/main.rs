@@ -9,6 +9,7 @@
 )]
 
 mod bed;
+mod bodies;
 mod certs;
 mod endings;
 mod forwarding;

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::BodyError;
+use super::{BodyError, Early};
 use crate::gateway::deadline::Deadline;
 use crate::gateway::fields::strip_trailers;
 use crate::gateway::settings::Timeouts;
@@ -21,6 +21,8 @@ use crate::gateway::settings::Timeouts;
 pub(crate) struct RequestBody(Option<Box<Upload>>);
 
 struct Upload {
+    /// What was read ahead, until it has gone on.
+    early: Option<Early>,
     incoming: Incoming,
     progress: Rc<Progress>,
     gate: Option<Gate>,
@@ -69,10 +71,10 @@ impl RequestBody {
     /// No body.
     pub(crate) const EMPTY: Self = Self(None);
 
-    /// A body of at most `most` bytes that is sent on as it comes. `deadline` passes if it rests for `timeouts.body`, or if no
+    /// A body of at most `most` bytes that is sent on as it comes, after what was read of it. `deadline` passes if it rests for `timeouts.body`, or if no
     /// response begins within `timeouts.response` of its end.
     pub(crate) fn streaming(
-        incoming: Incoming,
+        (early, incoming): (Option<Early>, Incoming),
         most: u64,
         deadline: Deadline,
         timeouts: &Timeouts,
@@ -85,6 +87,7 @@ impl RequestBody {
             upload: Cell::new(UploadState::Upstream),
         });
         let upload = Upload {
+            early,
             incoming,
             progress: progress.clone(),
             gate: None,
@@ -108,6 +111,32 @@ impl RequestBody {
 }
 
 impl Upload {
+    /// Whether nothing more comes.
+    fn is_through(&self) -> bool {
+        match &self.early {
+            Some(early) => early.is_through(),
+            None => self.incoming.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = self.incoming.size_hint();
+        match (&self.early, rest.exact()) {
+            (Some(early), Some(rest)) => SizeHint::with_exact(rest + early.len() as u64),
+            (Some(_), None) => SizeHint::default(),
+            (None, _) => rest,
+        }
+    }
+
+    /// The next frame: of what was read ahead, then of what comes.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Some(frame) = self.early.as_mut().and_then(Early::next) {
+            return Poll::Ready(frame.map(Ok));
+        }
+        self.early = None;
+        Pin::new(&mut self.incoming).poll_frame(cx)
+    }
+
     fn came(
         &mut self,
         frame: Option<Result<Frame<Bytes>, hyper::Error>>,
@@ -132,7 +161,7 @@ impl Upload {
             return Some(Err(BodyError::TooLong));
         };
         self.left = left;
-        self.progress.moved(if self.incoming.is_end_stream() {
+        self.progress.moved(if self.is_through() {
             UploadState::Done
         } else {
             UploadState::Upstream
@@ -188,7 +217,7 @@ impl Body for RequestBody {
             ready!(gate.poll(cx));
             upload.gate = None;
         }
-        let Poll::Ready(frame) = Pin::new(&mut upload.incoming).poll_frame(cx) else {
+        let Poll::Ready(frame) = upload.poll_next(cx) else {
             upload.progress.upload.set(UploadState::Client);
             return Poll::Pending;
         };
@@ -196,15 +225,16 @@ impl Body for RequestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0
-            .as_ref()
-            .is_none_or(|upload| upload.incoming.is_end_stream())
+        self.0.as_ref().is_none_or(|upload| match &upload.early {
+            Some(early) => early.is_over(),
+            None => upload.incoming.is_end_stream(),
+        })
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             None => SizeHint::with_exact(0),
-            Some(upload) => upload.incoming.size_hint(),
+            Some(upload) => upload.size_hint(),
         }
     }
 }
