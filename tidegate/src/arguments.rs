@@ -135,6 +135,9 @@ pub(crate) struct RunArguments {
     /// How long requests in flight may take to finish once the process was told to stop.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     pub(crate) drain: Duration,
+    /// Take over from the process that runs with the same path, without refusing a connection; the next one takes over from this one.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) handover: Option<PathBuf>,
     /// How log lines look: for people on a terminal and JSON elsewhere, or always the same.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) log_format: LogFormatArgument,

@@ -42,6 +42,7 @@ fn run(policies: Result<PolicySource, LoadError>, origin: Origin, arguments: Run
         origin,
         listen: arguments.listen,
         drain: arguments.drain,
+        handover: arguments.handover,
     };
     let server = match boot(options) {
         Ok(server) => server,

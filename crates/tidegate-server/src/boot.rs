@@ -4,6 +4,7 @@ mod error;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -14,13 +15,16 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::clock::Clock;
 use crate::demo::DemoOrigin;
-use crate::gateway::{BindError, Gateway, Settings};
+use crate::gateway::{BindError, Farewell, Gateway, Settings};
+use crate::handover::{Offer, Takeover};
 use crate::live::Stage;
 use crate::load::{Files, PolicySource};
 use crate::loader::{Flags, Loader, Ready};
 use crate::pipeline::Pipeline;
 use crate::reload::{self, Reloader, Reloads};
+use crate::serve::Succession;
 use crate::signals::StopSignals;
+use crate::sockets::Given;
 
 pub use error::BootError;
 
@@ -35,6 +39,8 @@ pub struct BootOptions {
     pub listen: Option<SocketAddr>,
     /// How long requests in flight may take once the process was told to stop.
     pub drain: Duration,
+    /// Where a running process offers its listening sockets to this one, and this one to the next.
+    pub handover: Option<PathBuf>,
 }
 
 /// What stands behind the gateway.
@@ -56,6 +62,7 @@ pub struct Server {
     pub(crate) reloader: Reloader,
     pub(crate) demo: Option<DemoOrigin>,
     pub(crate) gateway: Gateway<Memory>,
+    pub(crate) succession: Succession,
     facts: Facts,
 }
 
@@ -144,8 +151,19 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let store = Memory::new(table_size(live.config.store, &policies));
     let (stage, clock) = (Stage::new(live), Clock::system());
     let pipeline = Pipeline::new(stage.clone(), store, clock.clone());
-    let gateway = Gateway::bind(settings, pipeline)
+    let handover = options.handover.as_deref();
+    let (mut given, takeover) = given(handover)?;
+    let farewell = if given.is_activated() {
+        AFTER_ACTIVATION
+    } else {
+        Farewell::AtOnce
+    };
+    let gateway = Gateway::bind_given(settings, pipeline, &mut given)
         .map_err(|BindError { address, error }| BootError::Bind { address, error })?;
+    if let Some(address) = given.left_over() {
+        return Err(BootError::LeftOver { address });
+    }
+    let offer = handover.map(|path| offer(&runtime, path, &gateway)).transpose()?;
     let policies_name = loader.source.name().to_owned();
     let parts = reload::Parts {
         loader,
@@ -170,8 +188,39 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         reloader,
         demo,
         gateway,
+        succession: Succession {
+            takeover,
+            offer,
+            farewell,
+        },
         facts,
     })
+}
+
+/// With systemd's sockets the next process is about to start, and clients may have connected to this one just now.
+const AFTER_ACTIVATION: Farewell = Farewell::Kindly(Duration::from_secs(1));
+
+/// The sockets that this process is given, by systemd and by a process that offers its own at `handover`.
+fn given(handover: Option<&Path>) -> Result<(Given, Option<Takeover>), BootError> {
+    let mut given = Given::by_systemd().map_err(BootError::System)?;
+    let Some(path) = handover else {
+        return Ok((given, None));
+    };
+    let taken = Takeover::at(path).map_err(|error| BootError::handover(path, error))?;
+    Ok(match taken {
+        Some((sockets, takeover)) => {
+            given.add_taken(sockets);
+            (given, Some(takeover))
+        }
+        None => (given, None),
+    })
+}
+
+/// What the next process may take, prepared.
+fn offer(runtime: &Runtime, path: &Path, gateway: &Gateway<Memory>) -> Result<Offer, BootError> {
+    let sockets = gateway.sockets().map_err(BootError::System)?;
+    let _inside = runtime.enter();
+    Offer::draft(path, sockets).map_err(|error| BootError::handover(path, error))
 }
 
 /// Allows as many open files as the system lets this process have. The usual 1,024 are fewer than the connections that the

@@ -12,6 +12,7 @@ mod fault;
 mod fields;
 mod forward;
 mod framing;
+mod listen;
 mod news;
 mod pool;
 mod secure;
@@ -28,15 +29,17 @@ use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
-use socket2::{Domain, Protocol, Socket, Type};
 use tidegate_store::Store;
 use tokio::sync::{oneshot, watch};
 
 pub use settings::{Bounds, Listener, Settings, Timeouts};
 
 use crate::pipeline::Pipeline;
+use crate::sockets::Given;
 use crate::tls::TlsSwitch;
+use listen::{Ear, listen_all};
 use worker::Common;
 
 /// A gateway that listens, and serves once it is run.
@@ -44,8 +47,8 @@ use worker::Common;
 pub struct Gateway<S> {
     common: Arc<Common<S>>,
     local_addrs: Vec<SocketAddr>,
-    /// For each worker, one listener per address.
-    listeners: Vec<Vec<TcpListener>>,
+    /// For each worker, where it takes connections from.
+    listeners: Vec<Vec<Ear>>,
 }
 
 /// An address that cannot be listened on.
@@ -76,18 +79,40 @@ pub struct Drained {
     pub cut: usize,
 }
 
+/// How a gateway that stops treats connections on which nothing is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// They are closed.
+    AtOnce,
+    /// They may ask once more within this time and are told with the answer that they close. So no request meets a connection that was
+    /// closed meanwhile, as long as clients ask that often.
+    Kindly(Duration),
+}
+
 impl<S: Store> Gateway<S> {
     /// Listens as `settings` say. Connections wait until [`Gateway::run`].
     ///
     /// # Errors
     /// An address that cannot be listened on, for instance because another process does.
     pub fn bind(settings: Settings, pipeline: Pipeline<S>) -> Result<Self, BindError> {
+        Self::bind_given(settings, pipeline, &mut Given::default())
+    }
+
+    /// The same, with the sockets that the process was `given` where they listen as `settings` say.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn bind_given(
+        settings: Settings,
+        pipeline: Pipeline<S>,
+        given: &mut Given,
+    ) -> Result<Self, BindError> {
         let workers = settings.workers.get();
-        let mut listeners: Vec<Vec<TcpListener>> = (0..workers).map(|_| Vec::new()).collect();
+        let mut listeners: Vec<Vec<Ear>> = (0..workers).map(|_| Vec::new()).collect();
         let mut local_addrs = Vec::new();
-        for &Listener { address, .. } in &settings.listen {
-            let bound = listen_all(address, &mut listeners).map_err(|error| BindError { address, error })?;
-            local_addrs.push(bound);
+        for (place, &Listener { address, .. }) in settings.listen.iter().enumerate() {
+            let bound = listen_all(place, address, &mut listeners, given);
+            local_addrs.push(bound.map_err(|error| BindError { address, error })?);
         }
         Ok(Self {
             common: Arc::new(Common::new(settings, pipeline)),
@@ -106,13 +131,25 @@ impl<S: Store> Gateway<S> {
         self.common.tls.clone()
     }
 
-    /// Serves until `stop` is ready, then takes no more connections, lets requests in flight finish and closes. What takes longer
-    /// than [`Timeouts::drain`] is cut, upgraded connections among it. Dropping the future stops in the same way.
+    /// The sockets it listens with, once more: while one of each is open, the system takes connections.
+    ///
+    /// # Errors
+    /// Too few files may be open.
+    pub fn sockets(&self) -> io::Result<Vec<TcpListener>> {
+        self.listeners
+            .iter()
+            .flatten()
+            .map(|ear| ear.socket.try_clone())
+            .collect()
+    }
+
+    /// Serves until `stop` is ready, then takes no more connections, lets requests in flight finish and closes, in the manner that `stop`
+    /// says. What takes longer than [`Timeouts::drain`] is cut, upgraded connections among it. Dropping the future stops at once.
     ///
     /// # Errors
     /// A worker that could not start or did not last.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> io::Result<Drained> {
-        let (asked, stopped) = watch::channel(false);
+    pub async fn run(self, stop: impl Future<Output = Farewell>) -> io::Result<Drained> {
+        let (asked, stopped) = watch::channel(None);
         let mut workers = Vec::new();
         for (index, listeners) in self.listeners.into_iter().enumerate() {
             workers.push(start(index, self.common.clone(), listeners, stopped.clone())?);
@@ -123,9 +160,8 @@ impl<S: Store> Gateway<S> {
                 ended?;
                 return Err(io::Error::other("a worker of the gateway ended by itself"));
             }
-            () = stop => {}
-        }
-        asked.send_replace(true);
+            farewell = stop => asked.send_replace(Some(farewell)),
+        };
         let mut cut = 0;
         while !workers.is_empty() {
             cut += next_ended(&mut workers).await?;
@@ -139,8 +175,8 @@ type Running = oneshot::Receiver<io::Result<usize>>;
 fn start<S: Store>(
     index: usize,
     common: Arc<Common<S>>,
-    listeners: Vec<TcpListener>,
-    stop: watch::Receiver<bool>,
+    listeners: Vec<Ear>,
+    stop: watch::Receiver<Option<Farewell>>,
 ) -> io::Result<Running> {
     let (told, running) = oneshot::channel();
     std::thread::Builder::new()
@@ -165,44 +201,4 @@ async fn next_ended(workers: &mut Vec<Running>) -> io::Result<usize> {
         Poll::Pending
     })
     .await
-}
-
-/// Listens on `address` for each worker; the address with the port it really has.
-fn listen_all(address: SocketAddr, workers: &mut [Vec<TcpListener>]) -> io::Result<SocketAddr> {
-    refuse_shared(address)?;
-    let mut bound = address;
-    for worker in workers {
-        let listener = listen(bound)?;
-        bound = listener.local_addr()?;
-        worker.push(listener);
-    }
-    Ok(bound)
-}
-
-/// An error if anybody listens on `address` already. `SO_REUSEPORT` alone would let two gateways of one user share a port
-/// without a word.
-fn refuse_shared(address: SocketAddr) -> io::Result<()> {
-    if address.port() == 0 {
-        return Ok(());
-    }
-    let socket = socket(address)?;
-    socket.bind(&address.into())
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = socket(address)?;
-    socket.set_reuse_port(true)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
-}
-
-/// Connections that the kernel keeps for a worker before it takes them; the kernel caps it at `net.core.somaxconn`.
-const BACKLOG: i32 = 4096;
-
-fn socket(address: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    Ok(socket)
 }

@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::live::Stage;
 use crate::load::{Files, LoadError};
 use crate::loader::{Loader, Ready};
+use crate::supervisor;
 use crate::tls::TlsSwitch;
 use tidegate_policy::{Problem, Severity};
 
@@ -133,6 +134,7 @@ impl Reloader {
     }
 
     async fn load(&mut self) {
+        supervisor::reloading();
         let loader = self.loader.clone();
         let loading = spawn_blocking(move || {
             let mut files = Files::default();
@@ -148,6 +150,7 @@ impl Reloader {
             Ok(ready) => self.replace(ready),
             Err(error) => self.keep(&error),
         }
+        supervisor::ready();
         self.follow();
     }
 

@@ -1,16 +1,20 @@
 //! A booted server at work, until a signal ends it.
 
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
 
 use tidegate_store::Memory;
 use tokio::sync::oneshot;
 
 use crate::boot::Server;
 use crate::demo::DemoOrigin;
-use crate::gateway::{Drained, Gateway};
+use crate::gateway::{Drained, Farewell, Gateway};
+use crate::handover::{Offer, Takeover};
 use crate::signals::StopSignals;
+use crate::supervisor;
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +26,7 @@ pub enum Ending {
 }
 
 impl Server {
-    /// Serves until SIGINT or SIGTERM, then lets requests in flight finish within the drain time. A second signal ends it at once.
+    /// Serves until SIGINT or SIGTERM, or until another process has taken over; then lets requests in flight finish within the drain time. A second signal ends it at once.
     ///
     /// # Errors
     /// A worker of the gateway that could not start or did not last.
@@ -33,11 +37,12 @@ impl Server {
             reloader,
             demo,
             gateway,
+            succession,
             ..
         } = self;
         runtime.block_on(async {
             tokio::select! {
-                ending = until_signalled(gateway, signals) => ending,
+                ending = until_told(gateway, signals, succession) => ending,
                 never = reloader.run() => match never {},
                 // The demo lives as long as requests to it may be in flight.
                 () = serve_demo(demo) => Err(io::Error::other("the demo origin ended by itself")),
@@ -46,22 +51,79 @@ impl Server {
     }
 }
 
-async fn until_signalled(gateway: Gateway<Memory>, mut signals: StopSignals) -> io::Result<Ending> {
-    let (stop, stopped) = oneshot::channel::<()>();
-    let mut serving = pin!(gateway.run(async {
-        // The sender says stop by going away.
-        let _ = stopped.await;
-    }));
-    tokio::select! {
-        ended = &mut serving => return ended.map(ending),
-        signal = signals.next() => tracing::info!(signal, "stopping"),
+/// How the place of the process before is taken, and that of this one given to the next.
+#[derive(Debug)]
+pub(crate) struct Succession {
+    /// The process before, which waits to hear that this one serves.
+    pub(crate) takeover: Option<Takeover>,
+    /// What the next process may take.
+    pub(crate) offer: Option<Offer>,
+    /// How connections end after a signal.
+    pub(crate) farewell: Farewell,
+}
+
+/// After a hand-over nobody waits for this process to end, so its clients have time to ask once more.
+const AFTER_HANDOVER: Farewell = Farewell::Kindly(Duration::from_secs(5));
+
+async fn until_told(
+    gateway: Gateway<Memory>,
+    mut signals: StopSignals,
+    mut succession: Succession,
+) -> io::Result<Ending> {
+    let (stop, stopped) = oneshot::channel();
+    let mut serving = pin!(gateway.run(async { stopped.await.unwrap_or(Farewell::AtOnce) }));
+    // The first poll starts the workers.
+    if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(serving.as_mut().poll(cx))).await {
+        return ended.map(ending);
     }
-    drop(stop);
+    succession.begin();
+    let farewell = tokio::select! {
+        ended = &mut serving => return ended.map(ending),
+        signal = signals.next() => {
+            tracing::info!(signal, "stopping");
+            supervisor::stopping();
+            succession.farewell
+        }
+        () = succession.taken() => {
+            tracing::info!("stopping: the next process has taken over");
+            AFTER_HANDOVER
+        }
+    };
+    // The sockets among them: nobody else may hold what this process does not serve.
+    drop(succession);
+    let _ = stop.send(farewell);
     tokio::select! {
         ended = &mut serving => ended.map(ending),
         signal = signals.next() => {
             tracing::warn!(signal, "stopped at once: requests in flight were cut off");
             Ok(Ending::CutOff)
+        }
+    }
+}
+
+impl Succession {
+    /// This process serves.
+    fn begin(&mut self) {
+        if let Some(offer) = &mut self.offer
+            && let Err(error) = offer.publish()
+        {
+            tracing::error!(%error, "the next process will not be able to take over");
+        }
+        match self.takeover.take() {
+            Some(takeover) => {
+                supervisor::ready_instead();
+                takeover.serving();
+                tracing::info!("taken over: the process before takes no more connections");
+            }
+            None => supervisor::ready(),
+        }
+    }
+
+    /// Waits until the next process serves.
+    async fn taken(&mut self) {
+        match &mut self.offer {
+            Some(offer) => offer.taken().await,
+            None => pending().await,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod check;
 mod errors;
+mod handover;
 mod keys;
 mod process;
 mod readme;

@@ -1,6 +1,7 @@
 //! What went wrong at the start, and what to change.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
 use crate::load::LoadError;
@@ -23,8 +24,29 @@ pub enum BootError {
         /// Why.
         error: io::Error,
     },
+    /// systemd listens on an address for this process, and the policies do not name it.
+    LeftOver {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// Sockets can be neither taken over nor offered at a path.
+    Handover {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// The operating system refused something that is hardly ever refused.
     System(io::Error),
+}
+
+impl BootError {
+    pub(super) fn handover(path: &Path, error: io::Error) -> Self {
+        Self::Handover {
+            path: path.to_owned(),
+            error,
+        }
+    }
 }
 
 impl From<LoadError> for BootError {
@@ -42,6 +64,15 @@ impl fmt::Display for BootError {
                 "{policies_name} does not say what to protect: add `gateway.upstream`, or pass `--upstream http://127.0.0.1:9000`"
             ),
             Self::Bind { address, error } => write_bind_error(f, *address, error),
+            Self::LeftOver { address } => write!(
+                f,
+                "systemd listens on {address} for this process, and nobody would answer there: add it to `gateway.listen`, or pass `--listen {address}`"
+            ),
+            Self::Handover { path, error } => write!(
+                f,
+                "cannot take over or offer sockets at {}: {error}; `--handover` names a path in a folder that this user may write to",
+                path.display()
+            ),
             Self::System(error) => write!(f, "the system refused: {error}"),
         }
     }

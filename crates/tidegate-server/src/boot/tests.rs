@@ -20,6 +20,7 @@ fn options(text: &str) -> BootOptions {
         origin: Origin::Configured,
         listen: None,
         drain: Duration::from_secs(1),
+        handover: None,
     }
 }
 

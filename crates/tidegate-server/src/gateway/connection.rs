@@ -9,7 +9,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::HeaderValue;
+use http::header::CONNECTION;
+use http::{HeaderValue, StatusCode};
 use hyper::service::service_fn;
 use tidegate_policy::Tls;
 use tidegate_store::Store;
@@ -172,7 +173,18 @@ enum End {
 
 async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let Door { worker, client, .. } = &*door;
-    let service = service_fn(|request| door.clone().answer(request));
+    let service = service_fn(|request| {
+        let answering = door.clone().answer(request);
+        async {
+            let mut answer = answering.await?;
+            if worker.leaving() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+                answer
+                    .headers_mut()
+                    .insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(answer)
+        }
+    });
     let mut connection = worker.http1.serve_connection(io, service);
     let mut stopping = false;
     let end = poll_fn(|cx| {
@@ -219,7 +231,7 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let mut connection = pin!(worker.http2.serve_connection(io, service));
     let mut leaving = false;
     poll_fn(|cx| {
-        if worker.stopping() && !leaving {
+        if worker.leaving() && !leaving {
             leaving = true;
             connection.as_mut().graceful_shutdown();
             if client.is_idle() {

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::TcpListener as StdListener;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +15,12 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_local;
+use tokio::time::timeout;
 
+use super::Farewell;
 use super::connection::{self, Accepted};
 use super::deadline::Deadlines;
+use super::listen::Ear;
 use super::pool::Pool;
 use super::settings::Settings;
 use crate::live::{Seen, View};
@@ -57,6 +59,7 @@ pub(crate) struct Worker<S> {
     pub(crate) handshakes: Semaphore,
     view: View,
     holds: Cell<u64>,
+    leaving: Cell<bool>,
     stopping: Cell<bool>,
     connections: Cell<usize>,
     changed: tokio::sync::Notify,
@@ -67,8 +70,8 @@ pub(crate) struct Worker<S> {
 pub(crate) fn run<S: Store>(
     index: usize,
     common: Arc<Common<S>>,
-    listeners: Vec<StdListener>,
-    stop: watch::Receiver<bool>,
+    listeners: Vec<Ear>,
+    stop: watch::Receiver<Option<Farewell>>,
 ) -> io::Result<usize> {
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -80,6 +83,11 @@ pub(crate) fn run<S: Store>(
 }
 
 impl<S> Worker<S> {
+    /// Whether connections should end with their next answer.
+    pub(crate) fn leaving(&self) -> bool {
+        self.leaving.get()
+    }
+
     /// Whether connections should end as soon as they owe nothing.
     pub(crate) fn stopping(&self) -> bool {
         self.stopping.get()
@@ -107,6 +115,7 @@ impl<S: Store> Worker<S> {
             pipeline,
             deadlines,
             holds: Cell::new(first_hold(index)),
+            leaving: Cell::new(false),
             stopping: Cell::new(false),
             connections: Cell::new(0),
             changed: tokio::sync::Notify::new(),
@@ -122,39 +131,50 @@ impl<S: Store> Worker<S> {
 
     async fn serve(
         self: &Rc<Self>,
-        listeners: Vec<StdListener>,
-        mut stop: watch::Receiver<bool>,
+        listeners: Vec<Ear>,
+        mut stop: watch::Receiver<Option<Farewell>>,
     ) -> io::Result<usize> {
         let mut accepting = tokio::task::JoinSet::new();
-        for (index, listener) in listeners.into_iter().enumerate() {
-            let listener = TcpListener::from_std(listener)?;
-            accepting.spawn_local(self.clone().accept(index, listener));
+        for Ear { place, socket } in listeners {
+            let listener = TcpListener::from_std(socket)?;
+            accepting.spawn_local(self.clone().accept(place, listener));
         }
         let mut ticking = spawn_local(self.clone().tick());
-        tokio::select! {
+        let farewell = tokio::select! {
             // An error means that whoever could ask for a stop is gone, which asks for one.
-            _ = stop.wait_for(|asked| *asked) => {}
+            asked = stop.wait_for(Option::is_some) => asked.ok().and_then(|asked| *asked),
             _ = accepting.join_next() => return Err(io::Error::other("accepting connections ended by itself")),
             _ = &mut ticking => return Err(io::Error::other("measuring time ended by itself")),
-        }
+        };
         accepting.shutdown().await;
-        let cut = self.drain().await;
+        let cut = self.drain(farewell.unwrap_or(Farewell::AtOnce)).await;
         ticking.abort();
         Ok(cut)
     }
 
     /// Lets requests in flight finish, for as long as the settings say.
-    async fn drain(&self) -> usize {
+    async fn drain(&self, farewell: Farewell) -> usize {
+        let _ = timeout(self.settings.timeouts.drain, self.leave(farewell)).await;
+        self.connections.get()
+    }
+
+    async fn leave(&self, farewell: Farewell) {
+        self.leaving.set(true);
+        if let Farewell::Kindly(moment) = farewell {
+            self.deadlines.wake_all();
+            let _ = timeout(moment, self.empty()).await;
+        }
         self.stopping.set(true);
         self.deadlines.wake_all();
         self.pool.clear();
-        let empty = async {
-            while self.connections.get() > 0 {
-                self.changed.notified().await;
-            }
-        };
-        let _ = tokio::time::timeout(self.settings.timeouts.drain, empty).await;
-        self.connections.get()
+        self.empty().await;
+    }
+
+    /// Waits for the last connection to end.
+    async fn empty(&self) {
+        while self.connections.get() > 0 {
+            self.changed.notified().await;
+        }
     }
 
     async fn tick(self: Rc<Self>) {
@@ -167,8 +187,8 @@ impl<S: Store> Worker<S> {
         }
     }
 
-    /// Takes connections of `listener`, which is the settings' number `index`.
-    async fn accept(self: Rc<Self>, index: usize, listener: TcpListener) {
+    /// Takes connections of `listener`, which is the settings' number `place`.
+    async fn accept(self: Rc<Self>, place: usize, listener: TcpListener) {
         let most = self
             .settings
             .bounds
@@ -188,7 +208,7 @@ impl<S: Store> Worker<S> {
                         tcp,
                         early: BytesMut::new(),
                         peer: peer.ip().to_canonical(),
-                        listener: index,
+                        listener: place,
                     };
                     spawn_local(async move {
                         connection::serve(worker, accepted).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tidegate_core::{KeyHasher, TableSize};
 use tidegate_policy::{ApiKeys, Keyring, PolicyFile, Upstream, compile};
 use tidegate_server::clock::Clock;
-use tidegate_server::gateway::{Drained, Gateway, Settings};
+use tidegate_server::gateway::{Drained, Farewell, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
 use tidegate_server::pipeline::Pipeline;
 use tidegate_server::tls::TlsSwitch;
@@ -27,7 +27,7 @@ pub struct Bed {
     pub tls: TlsSwitch,
     pub origin: Origin,
     stage: Stage,
-    stop: Option<oneshot::Sender<()>>,
+    stop: Option<oneshot::Sender<Farewell>>,
     running: Option<JoinHandle<Drained>>,
 }
 
@@ -64,14 +64,14 @@ impl Bed {
         let gateway = Gateway::bind(settings, pipeline).unwrap();
         let addresses = gateway.local_addrs().to_vec();
         let tls = gateway.tls();
-        let (stop, stopped) = oneshot::channel::<()>();
+        let (stop, stopped) = oneshot::channel();
         let running = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .unwrap();
             runtime
-                .block_on(gateway.run(async { drop(stopped.await) }))
+                .block_on(gateway.run(async { stopped.await.unwrap_or(Farewell::AtOnce) }))
                 .unwrap()
         });
         Self {
@@ -118,6 +118,10 @@ impl Bed {
 
     pub fn ask_to_stop(&mut self) {
         drop(self.stop.take());
+    }
+
+    pub fn ask_to_leave(&mut self, moment: Duration) {
+        self.stop.take().unwrap().send(Farewell::Kindly(moment)).unwrap();
     }
 
     pub fn stopped(mut self) -> Drained {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::bed::{Bed, field};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
 #[test]
 fn a_request_in_flight_is_finished_and_its_connection_closed() {
@@ -79,5 +80,59 @@ fn tunnels_end_when_the_drain_is_over() {
     bed.ask_to_stop();
     client.gone();
     origin.gone();
+    assert_eq!(bed.stopped().cut, 1);
+}
+
+/// Longer than any test.
+const LONG: Duration = Duration::from_secs(60);
+
+#[test]
+fn who_is_bid_farewell_kindly_may_ask_once_more_and_is_told_that_it_was_the_last_time() {
+    let mut bed = Bed::new();
+    let mut idle = bed.client();
+    let mut fresh = bed.client();
+    idle.send(GET);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send(OK);
+    idle.head();
+
+    bed.ask_to_leave(LONG);
+    for client in [&mut idle, &mut fresh] {
+        client.send(GET);
+        origin.head();
+        origin.send(OK);
+        let head = client.head();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        assert_eq!(field(&head, "connection"), Some("close"));
+        client.gone();
+    }
+    // It waits no longer than for the last connection.
+    assert_eq!(bed.stopped().cut, 0);
+}
+
+#[test]
+fn a_kind_farewell_ends_too() {
+    let mut bed = Bed::new();
+    let mut silent = bed.client();
+    let mut idle = bed.client();
+    idle.send(GET);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send(OK);
+    idle.head();
+    bed.ask_to_leave(Duration::from_millis(50));
+    silent.gone();
+    idle.gone();
+    assert_eq!(bed.stopped().cut, 0);
+}
+
+#[test]
+fn a_kind_farewell_lasts_no_longer_than_the_drain() {
+    let mut bed = Bed::with(|settings| settings.timeouts.drain = Duration::from_millis(80));
+    let mut silent = bed.client();
+    silent.send("GET / HTTP/1.1\r\n");
+    bed.ask_to_leave(LONG);
+    silent.gone();
     assert_eq!(bed.stopped().cut, 1);
 }
