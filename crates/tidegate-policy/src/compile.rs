@@ -11,6 +11,7 @@ mod key;
 mod limit;
 mod listener;
 mod matching;
+mod operations;
 mod overrides;
 mod policy;
 mod reject;
@@ -104,6 +105,8 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
         access: access::access(&document.access, &document.identity, report),
         answers: answers::answers(&document.answers, report),
         forwarding,
+        admin: operations::admin(document.admin.as_ref(), report),
+        access_log: operations::access_log(document.access_log.as_ref(), report),
         gateway,
         identity,
     }

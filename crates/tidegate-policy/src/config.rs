@@ -5,6 +5,7 @@ mod gateway;
 mod identity;
 mod listener;
 mod named_file;
+mod operations;
 mod upstream;
 
 pub use forwarding::Forwarding;
@@ -12,6 +13,7 @@ pub use gateway::{Bounds, Gateway, Timeouts, Trust};
 pub use identity::{ApiKeySettings, IdentitySettings, KeyPlace, Treatment};
 pub use listener::{CertificateFiles, ClientAuth, Demand, Listener, ListenerTls, TlsVersion, UnknownNames};
 pub use named_file::{FileReport, NamedFile};
+pub use operations::{AccessLog, Admin, LogTarget, Logged, RequestIds};
 pub use upstream::{
     ClientCertificate, Ejection, HealthCheck, Server, ServerUrl, Upstream, UpstreamError, UpstreamTls,
 };
@@ -33,6 +35,10 @@ pub struct Config {
     pub access: Access,
     /// How clients are told of their limits. Default: draft -11, with `X-RateLimit` fields, without jitter.
     pub answers: Answers,
+    /// Where the admin listener is.
+    pub admin: Admin,
+    /// What is written down about requests. Default: nothing.
+    pub access_log: Option<AccessLog>,
     /// The policies, compiled.
     pub policies: PolicySet,
 }

@@ -10,6 +10,7 @@ pub(crate) mod limit;
 pub(crate) mod listener;
 pub(crate) mod matching;
 pub(crate) mod node;
+pub(crate) mod operations;
 pub(crate) mod overrides;
 pub(crate) mod policy;
 pub(crate) mod reject;
@@ -25,6 +26,7 @@ use fields::Fields;
 use gateway::{GatewayText, StoreText};
 use identity::IdentityText;
 use node::{Node, Value};
+use operations::{AccessLogText, AdminText};
 use policy::PolicyText;
 use report::Report;
 use upstream::{RouteText, UpstreamText};
@@ -42,6 +44,8 @@ pub(crate) struct Document {
     pub(crate) identity: IdentityText,
     pub(crate) access: AccessText,
     pub(crate) answers: AnswersText,
+    pub(crate) admin: Option<AdminText>,
+    pub(crate) access_log: Option<AccessLogText>,
     pub(crate) policies: Vec<PolicyText>,
 }
 
@@ -71,6 +75,8 @@ impl Document {
             answers: fields
                 .read("answers", report, AnswersText::read)
                 .unwrap_or_default(),
+            admin: fields.read("admin", report, AdminText::read),
+            access_log: fields.read("access_log", report, AccessLogText::read),
             policies: fields.read("policies", report, policies).unwrap_or_default(),
         };
         fields.finish(report);

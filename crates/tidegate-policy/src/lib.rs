@@ -27,10 +27,10 @@ pub use address::AddressPart;
 pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{
-    ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config, Demand, Ejection,
-    FileReport, Forwarding, Gateway, HealthCheck, IdentitySettings, KeyPlace, Listener, ListenerTls,
-    NamedFile, Server, ServerUrl, StoreSettings, Timeouts, TlsVersion, Treatment, Trust, UnknownNames,
-    Upstream, UpstreamError, UpstreamTls,
+    AccessLog, Admin, ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config,
+    Demand, Ejection, FileReport, Forwarding, Gateway, HealthCheck, IdentitySettings, KeyPlace, Listener,
+    ListenerTls, LogTarget, Logged, NamedFile, RequestIds, Server, ServerUrl, StoreSettings, Timeouts,
+    TlsVersion, Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
 };
 pub use expression::ExpressionFault;
 pub use identity::{

@@ -54,6 +54,10 @@ pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
             .as_ref()
             .and_then(|workers| within(workers, WORKERS, report))
             .and_then(NonZeroUsize::new),
+        request_ids: text
+            .request_ids
+            .as_ref()
+            .map_or(default.request_ids, |ids| ids.value),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::Listener;
+use super::{Listener, RequestIds};
 
 /// Where the gateway listens, and what it bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Gateway {
     pub bounds: Bounds,
     /// Worker threads. Default: one per processor.
     pub workers: Option<NonZeroUsize>,
+    /// Whether each request gets an id. Default: on.
+    pub request_ids: RequestIds,
 }
 
 impl Default for Gateway {
@@ -31,6 +33,7 @@ impl Default for Gateway {
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),
             workers: None,
+            request_ids: RequestIds::On,
         }
     }
 }

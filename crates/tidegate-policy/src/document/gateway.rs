@@ -7,6 +7,7 @@ use super::listener::{ListenerText, listeners};
 use super::node::{Node, Place, Spanned, Value};
 use super::report::Report;
 use super::scalar;
+use crate::config::RequestIds;
 
 /// `gateway`, as typed.
 #[derive(Debug, Default)]
@@ -20,6 +21,7 @@ pub(crate) struct GatewayText {
     pub(crate) timeouts: TimeoutsText,
     pub(crate) limits: BoundsText,
     pub(crate) workers: Option<Spanned<u64>>,
+    pub(crate) request_ids: Option<Spanned<RequestIds>>,
 }
 
 impl GatewayText {
@@ -38,6 +40,9 @@ impl GatewayText {
                 .read("limits", report, BoundsText::read)
                 .unwrap_or_default(),
             workers: fields.read("workers", report, scalar::integer),
+            request_ids: fields.read("request_ids", report, |node, report| {
+                scalar::choice(node, &[("on", RequestIds::On), ("off", RequestIds::Off)], report)
+            }),
         };
         fields.finish(report);
         Some(gateway)
