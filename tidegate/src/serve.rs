@@ -46,15 +46,20 @@ fn run(policies: Result<PolicySource, LoadError>, origin: Origin, arguments: Run
     };
     let server = match boot(options) {
         Ok(server) => server,
-        Err(error) => return output::failure(error),
-    };
-    announce::announce(&server, format);
-    match server.run() {
-        Ok(Ending::Drained) => ExitCode::SUCCESS,
-        Ok(Ending::CutOff) => ExitCode::FAILURE,
         Err(error) => {
-            tracing::error!(%error, "the gateway failed");
-            ExitCode::FAILURE
+            logs::flush();
+            return output::failure(error);
         }
+    };
+    logs::flush();
+    announce::announce(&server, format);
+    let ended = server.run();
+    if let Err(error) = &ended {
+        tracing::error!(%error, "the gateway failed");
+    }
+    logs::flush();
+    match ended {
+        Ok(Ending::Drained) => ExitCode::SUCCESS,
+        Ok(Ending::CutOff) | Err(_) => ExitCode::FAILURE,
     }
 }

@@ -9,6 +9,7 @@ pub mod live;
 pub mod load;
 mod loader;
 pub mod logs;
+pub mod outlet;
 pub mod pipeline;
 pub mod reload;
 pub mod serve;

@@ -1,10 +1,13 @@
 //! What the process says while it runs: lines for people on a terminal, JSON objects everywhere else.
 //!
-//! Everything goes to standard error. A reader that goes away never stops the gateway: what cannot be written is dropped.
+//! Everything goes to standard error, by a thread of its own. A reader that goes away or stops reading never stops the gateway:
+//! what cannot be written is dropped and counted.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
 use std::str::FromStr;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::Writer;
@@ -12,6 +15,8 @@ use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt as lines};
+
+use crate::outlet::{Outlet, Sink};
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,14 +70,39 @@ impl std::error::Error for BadLogFilter {}
 
 /// Starts logging, once for the whole process; a second call changes nothing.
 pub fn start(format: LogFormat, filter: LogFilter) {
+    let Ok(outlet) = Sink::stderr().and_then(|sink| Outlet::start("log", sink)) else {
+        // Standard error is closed, so there is nobody to tell.
+        return;
+    };
+    let outlet = OUTLET.get_or_init(|| outlet).clone();
     let layer = match format.resolved() {
-        LogFormat::Json => json(io::stderr).boxed(),
-        LogFormat::Human | LogFormat::Auto => human(io::stderr, wants_colour()).boxed(),
+        LogFormat::Json => json(outlet).boxed(),
+        LogFormat::Human | LogFormat::Auto => human(outlet, wants_colour()).boxed(),
     };
     // An error says that a subscriber is there already, so that events are not lost.
     let _ = tracing_subscriber::registry()
         .with(layer.with_filter(filter.0))
         .try_init();
+}
+
+/// Where the process's lines go.
+static OUTLET: OnceLock<Outlet> = OnceLock::new();
+
+/// How long the end of the process waits for the reader of its log.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Waits until what was logged is written, but not long. Call it before the process ends, and before writing to standard error
+/// by other ways.
+pub fn flush() {
+    if let Some(outlet) = OUTLET.get() {
+        // Not written in time is lost.
+        let _ = outlet.flush(FLUSH_PATIENCE);
+    }
+}
+
+/// How many lines were dropped because the log's reader is too slow or gone.
+pub fn lost() -> u64 {
+    OUTLET.get().map_or(0, Outlet::lost)
 }
 
 fn json<S, W>(out: W) -> impl Layer<S>
