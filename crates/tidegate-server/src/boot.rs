@@ -20,6 +20,7 @@ use crate::handover::{Offer, Takeover};
 use crate::live::Stage;
 use crate::load::{Files, PolicySource};
 use crate::loader::{Flags, Loader, Ready};
+use crate::metrics::Metrics;
 use crate::pipeline::Pipeline;
 use crate::reload::{self, Reloader, Reloads};
 use crate::serve::Succession;
@@ -149,7 +150,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     settings.timeouts.drain = options.drain;
     let policies = live.config.policies.policies().to_vec();
     let store = Memory::new(table_size(live.config.store, &policies));
-    let (stage, clock) = (Stage::new(live), Clock::system());
+    let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
     let pipeline = Pipeline::new(stage.clone(), store, clock.clone());
     let handover = options.handover.as_deref();
     let (mut given, takeover) = given(handover)?;

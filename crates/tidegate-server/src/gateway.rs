@@ -15,6 +15,7 @@ mod framing;
 mod listen;
 mod news;
 mod pool;
+mod request_id;
 mod secure;
 mod settings;
 mod socket;
@@ -34,6 +35,7 @@ use std::time::Duration;
 use tidegate_store::Store;
 use tokio::sync::{oneshot, watch};
 
+pub(crate) use body::Progress;
 pub use settings::{Bounds, Listener, Settings, Timeouts};
 
 use crate::pipeline::Pipeline;

@@ -1,5 +1,6 @@
 //! The native process of Tidegate: the gateway and what it needs to run.
 
+pub mod access_log;
 pub mod boot;
 pub mod clock;
 pub mod demo;
@@ -9,8 +10,10 @@ pub mod live;
 pub mod load;
 mod loader;
 pub mod logs;
+pub mod metrics;
 pub mod outlet;
 pub mod pipeline;
+mod record;
 pub mod reload;
 pub mod serve;
 pub mod signals;

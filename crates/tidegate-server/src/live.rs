@@ -13,6 +13,7 @@ use arc_swap::{ArcSwap, Cache};
 use tidegate_policy::{ApiKeys, Config};
 
 use crate::load::Loaded;
+use crate::metrics::{Meters, Metrics};
 use crate::tls::TlsListener;
 
 /// One set of what files say: the configuration, and what the files that it names hold.
@@ -24,12 +25,20 @@ pub struct Live {
     pub api_keys: Option<ApiKeys>,
     /// The TLS of the listeners, in their order.
     pub tls: Vec<Option<Arc<TlsListener>>>,
+    /// What counts the decisions of the policies; made on the way to the stage.
+    pub meters: Arc<Meters>,
 }
 
 impl Live {
     /// Whether the socket's peer is believed about who came before it.
     pub(crate) fn trusts(&self, peer: IpAddr) -> bool {
         self.config.gateway.trust.believes(peer)
+    }
+
+    /// What counts the decisions of the policies.
+    #[inline]
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.meters
     }
 }
 
@@ -39,28 +48,42 @@ impl From<Loaded> for Live {
             config: loaded.config,
             api_keys: loaded.api_keys,
             tls: loaded.tls,
+            meters: Arc::default(),
         }
     }
 }
 
 /// Where the process keeps what is live. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Stage(Arc<ArcSwap<Live>>);
+pub struct Stage {
+    live: Arc<ArcSwap<Live>>,
+    metrics: Arc<Metrics>,
+}
 
 impl Stage {
-    /// Begins with `live`.
-    pub fn new(live: Live) -> Self {
-        Self(Arc::new(ArcSwap::from_pointee(live)))
+    /// Begins with `live`, whose policies are counted in `metrics`.
+    pub fn new(mut live: Live, metrics: Arc<Metrics>) -> Self {
+        live.meters = metrics.meters(live.config.policies.policies());
+        Self {
+            live: Arc::new(ArcSwap::from_pointee(live)),
+            metrics,
+        }
+    }
+
+    /// Where requests are counted.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
     }
 
     /// Requests that begin from now on see `live`.
-    pub fn replace(&self, live: Live) {
-        self.0.store(Arc::new(live));
+    pub fn replace(&self, mut live: Live) {
+        live.meters = self.metrics.meters(live.config.policies.policies());
+        self.live.store(Arc::new(live));
     }
 
     /// What is live now. Not for the way of a request: each call counts on memory that all threads share.
     pub fn current(&self) -> Arc<Live> {
-        self.0.load_full()
+        self.live.load_full()
     }
 }
 
@@ -86,7 +109,7 @@ pub(crate) struct Seen(Rc<Arc<Live>>);
 
 impl View {
     pub(crate) fn of(stage: &Stage) -> Self {
-        let mut cache = Cache::new(stage.0.clone());
+        let mut cache = Cache::new(stage.live.clone());
         let seen = Seen(Rc::new(cache.load().clone()));
         Self(RefCell::new(Looked { cache, seen }))
     }
@@ -112,6 +135,8 @@ impl Deref for Seen {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
     use super::*;
     use crate::load::PolicySource;
     use tidegate_core::KeyHasher;
@@ -129,7 +154,7 @@ mod tests {
 
     #[test]
     fn who_looks_after_a_reload_sees_it_and_who_looked_before_keeps_what_was_there() {
-        let stage = Stage::new(live("old"));
+        let stage = Stage::new(live("old"), Metrics::new(NonZeroUsize::MIN));
         let view = View::of(&stage);
         let before = view.now();
         stage.replace(live("new"));
@@ -140,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_was_live_is_dropped_once_nobody_looks_at_it_any_more() {
-        let stage = Stage::new(live("old"));
+        let stage = Stage::new(live("old"), Metrics::new(NonZeroUsize::MIN));
         let old = Arc::downgrade(&stage.current());
         let view = View::of(&stage);
         let request = view.now();

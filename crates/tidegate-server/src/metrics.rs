@@ -10,16 +10,16 @@ mod policies;
 mod process;
 mod worker;
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_policy::Policy;
 
-pub(crate) use count::Histogram;
-pub(crate) use family::{CLASSES, Family, REFUSALS, VERDICTS, class};
-pub(crate) use page::Page;
-pub(crate) use policies::{Answered, OUTCOMES};
+pub(crate) use family::class;
+pub(crate) use page::{Exposition, Page};
+pub(crate) use policies::Answered;
 pub(crate) use process::process;
-pub(crate) use worker::WorkerCounts;
+pub(crate) use worker::{DECISIONS, DURATIONS, WorkerCounts};
 
 pub use policies::Meters;
 
@@ -33,9 +33,9 @@ pub struct Metrics {
 
 impl Metrics {
     /// Nothing counted yet, by so many workers.
-    pub fn new(workers: usize) -> Arc<Self> {
+    pub fn new(workers: NonZeroUsize) -> Arc<Self> {
         Arc::new(Self {
-            workers: (0..workers).map(|_| WorkerCounts::default()).collect(),
+            workers: (0..workers.get()).map(|_| WorkerCounts::default()).collect(),
             policies: Mutex::default(),
         })
     }
@@ -47,9 +47,10 @@ impl Metrics {
         current.clone()
     }
 
-    /// What worker number `index` counts; None if there is no such worker.
-    pub(crate) fn worker(&self, index: usize) -> Option<&WorkerCounts> {
-        self.workers.get(index)
+    /// What worker number `index` counts. There is at least one; numbers beyond the last begin anew.
+    #[inline]
+    pub(crate) fn worker(&self, index: usize) -> &WorkerCounts {
+        &self.workers[index % self.workers.len()]
     }
 
     /// The sum of `of` over all workers.

@@ -19,6 +19,7 @@ use tidegate_store::{Store, StoreError};
 
 use crate::clock::Clock;
 use crate::live::{Live, Stage, View};
+use crate::record::Record;
 
 pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
 pub(crate) use hold::Hold;
@@ -82,20 +83,42 @@ impl<S: Store> Pipeline<S> {
         }
     }
 
+    /// What says what time it is.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What is live.
+    pub fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// Where counters are kept.
+    pub fn store(&self) -> &Arc<S> {
+        &self.store
+    }
+
+    /// Requests that wait for their leaky bucket.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// A thread's view of what is live.
     pub(crate) fn view(&self) -> View {
         View::of(&self.stage)
     }
 
-    /// Decides by `live` about one request of `caller`, and waits if a limit says so. `hold` names its slots.
+    /// Decides by `live` about one request of `caller`, and waits if a limit says so. `hold` names its slots;
+    /// `record` keeps what was decided.
     pub(crate) async fn admit<'l, D: ReadAhead>(
         &self,
         live: &'l Live,
         request: &mut http::Request<D::Incoming>,
         caller: Caller<'_, D>,
         hold: HoldId,
+        record: &mut Record,
     ) -> Admission<'l, D::Early> {
-        let mut now = self.clock.now();
+        let mut now = record.started();
         let Config {
             gateway,
             access,
@@ -105,14 +128,20 @@ impl<S: Store> Pipeline<S> {
         } = &live.config;
         let client = gateway.trust.client(caller.peer, request.headers());
         let bare = view(request, caller.tls, client);
+        record.is_from(client);
         if access.denies_address(client, now) {
+            record.rejected("access_denied");
             return Admission::Answered(answers.refuse_access(&bare));
         }
         let identity = match live.api_keys.as_ref().map(|keys| keys.identify(&bare)) {
             None => Identity::Anonymous,
             Some(Ok(identity)) => identity,
-            Some(Err(refusal)) => return Admission::Answered(answers.refuse_key(&refusal, &bare)),
+            Some(Err(refusal)) => {
+                record.refused_key(refusal.fault);
+                return Admission::Answered(answers.refuse_key(&refusal, &bare));
+            }
         };
+        record.identified(&identity);
         let standing = access.standing(client, &identity, now);
         let (mut body, mut early) = (Body::UNREAD, None);
         if standing == Standing::Unlisted {
@@ -134,23 +163,25 @@ impl<S: Store> Pipeline<S> {
             ..view(request, caller.tls, client)
         };
         let plan = match standing {
-            Standing::Denied => return Admission::Answered(answers.refuse_access(&request)),
+            Standing::Denied => {
+                record.rejected("access_denied");
+                return Admission::Answered(answers.refuse_access(&request));
+            }
             Standing::Allowed => Plan::default(),
             Standing::Unlisted => policies.plan(&request, &identity, hold, now),
         };
         // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
         let mut slots = Hold::of(&plan, hold, &self.store, &self.clock);
-        let verdict = if plan.charges.is_empty() {
-            plan.conclude(Ok(&Decisions::default()))
+        let answer = if plan.charges.is_empty() {
+            Ok(Decisions::default())
         } else {
-            match self.store.charge(&plan.charges, now).await {
-                Ok(decisions) => {
-                    slots = slots.filter(|_| decisions.charged);
-                    plan.conclude(Ok(&decisions))
-                }
-                Err(error) => plan.conclude(Err(failure(error))),
-            }
+            self.store.charge(&plan.charges, now).await.map_err(failure)
         };
+        if let Ok(decisions) = &answer {
+            slots = slots.filter(|_| decisions.charged);
+        }
+        let verdict = plan.conclude(answer.as_ref().map_err(|failure| *failure));
+        record.decided(live, &plan, &answer.unwrap_or_default(), &verdict);
         if let Some(response) = answers.refuse(&verdict, &request, now) {
             return Admission::Answered(response);
         }

@@ -24,6 +24,7 @@ use super::fields::Origin;
 use super::secure::{FIRST_BYTES, Secured, more, refuse, secure};
 use super::stream::Stream;
 use super::worker::Worker;
+use crate::record::Record;
 use crate::tls::TlsListener;
 
 /// How an HTTP/2 client begins (RFC 9113 section 3.4).
@@ -192,7 +193,13 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
             stopping = true;
             Pin::new(&mut connection).graceful_shutdown();
         }
-        if Pin::new(&mut connection).poll(cx).is_ready() {
+        if let Poll::Ready(outcome) = Pin::new(&mut connection).poll(cx) {
+            // hyper has answered what it could not read, and nobody else has heard of it.
+            if let Err(error) = outcome
+                && error.is_parse()
+            {
+                Record::unread(&worker.books, door.peer, told(&error));
+            }
             return Poll::Ready(End::Done);
         }
         client.deadline.poll(cx).map(|()| End::Overdue)
@@ -210,6 +217,7 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     match end {
         End::Done => close(stream, client).await,
         End::Overdue if client.phase() == Phase::Head => {
+            Record::unread(&worker.books, door.peer, StatusCode::REQUEST_TIMEOUT);
             // Best effort: a client that is too slow with its head may not read either.
             stream
                 .write_now(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
@@ -217,6 +225,15 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
         }
         End::Overdue if client.is_idle() => stream.part(),
         End::Overdue => {}
+    }
+}
+
+/// The status of hyper's own answer to a head that it could not read.
+fn told(error: &hyper::Error) -> StatusCode {
+    if error.is_parse_too_large() {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+    } else {
+        StatusCode::BAD_REQUEST
     }
 }
 

@@ -11,7 +11,7 @@ use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
-use tidegate_policy::Tls;
+use tidegate_policy::{RequestIds, Tls};
 use tidegate_store::Store;
 
 use super::body::{Early, Gate, OnBreak, Progress, Reader, RequestBody, ResponseBody, UpstreamBody};
@@ -21,10 +21,12 @@ use super::fault::Fault;
 use super::fields::{self, Claims, Origin};
 use super::forward::{Answer, Wait, forward};
 use super::framing;
+use super::request_id::{self, X_REQUEST_ID};
 use super::stream::Stream;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
 use crate::pipeline::{Admission, Admitted, Caller};
+use crate::record::Record;
 use crate::tls::TlsListeners;
 
 /// What all requests of one client connection share.
@@ -48,15 +50,28 @@ impl<S: Store> Door<S> {
         mut request: Request<Incoming>,
     ) -> Result<Response<ResponseBody>, Infallible> {
         let in_flight = self.client.begin();
+        let mut record = Record::begun(&self.worker.books);
         let on_break = match request.version() {
             Version::HTTP_10 | Version::HTTP_09 => OnBreak::Reset,
             _ => OnBreak::Close,
         };
-        let answered =
-            |response: Response<ResponseBody>| response.map(|body| body.carrying(in_flight, on_break));
-        if let Err(fault) = self.check(&mut request) {
-            return Ok(answered(fault.response()));
+        let checked = self.check(&mut request);
+        let id = self.id(request.headers_mut());
+        record.saw(&request, self.peer, id.as_ref());
+        let mut response = match checked {
+            Ok(()) => self.ask(request, &mut record).await,
+            Err(fault) => failed(fault, None, &mut record),
+        };
+        if let Some(id) = id {
+            response.headers_mut().insert(X_REQUEST_ID, id);
         }
+        record.answered(response.status());
+        let record = self.handed_on(&response, record);
+        Ok(response.map(|body| body.carrying(in_flight, record, on_break)))
+    }
+
+    /// Asks the policies and then the upstream.
+    async fn ask(&self, mut request: Request<Incoming>, record: &mut Record) -> Response<ResponseBody> {
         let hold = self.worker.next_hold();
         let live = self.worker.live();
         let reader = Reader {
@@ -68,27 +83,52 @@ impl<S: Store> Door<S> {
             tls: self.tls.as_deref(),
             door: &reader,
         };
-        let admission = self.worker.pipeline.admit(&live, &mut request, caller, hold);
+        let pipeline = &self.worker.pipeline;
+        let admission = pipeline.admit(&live, &mut request, caller, hold, record);
         let (mut admitted, early) = match admission.await {
-            Admission::Answered(response) => return Ok(answered(response.map(ResponseBody::whole))),
-            Admission::Crowded(admitted) => return Ok(answered(failed(Fault::Crowded, &admitted))),
-            Admission::Unread(not_read) => return Ok(answered(Fault::from(not_read).response())),
+            Admission::Answered(response) => return response.map(ResponseBody::whole),
+            Admission::Crowded(admitted) => return failed(Fault::Crowded, Some(&admitted), record),
+            Admission::Unread(not_read) => return failed(Fault::from(not_read), None, record),
             Admission::Forwarded(admitted, early) => (admitted, early),
         };
         let deadline = self.worker.deadlines.deadline();
         let (request, progress) = self.outgoing((request, early), &admitted, &deadline);
+        record.uploads(progress.as_ref());
         let wait = Wait {
             deadline: &deadline,
             timeouts: &self.worker.settings.timeouts,
             progress: progress.as_deref(),
         };
         match forward(&self.worker.pool, request, wait).await {
-            Ok(Answer::Response(response)) => Ok(answered(self.returned(response, &mut admitted))),
-            Ok(Answer::Switched(head, upstream, early)) => {
-                Ok(answered(self.switched(head, &mut admitted, (upstream, early))))
+            Ok(Answer::Response(response)) => {
+                record.upstream_answered(response.status());
+                self.returned(response, &mut admitted)
             }
-            Err(fault) => Ok(answered(failed(fault, &admitted))),
+            Ok(Answer::Switched(head, upstream, early)) => {
+                record.upstream_answered(head.status());
+                self.switched(head, &mut admitted, (upstream, early))
+            }
+            Err(fault) => failed(fault, Some(&admitted), record),
         }
+    }
+
+    /// The request's id, if it is to have one.
+    fn id(&self, headers: &mut HeaderMap) -> Option<HeaderValue> {
+        match self.worker.settings.request_ids {
+            RequestIds::On => Some(request_id::settle(headers, || self.worker.books.random())),
+            RequestIds::Off => None,
+        }
+    }
+
+    /// A tunnel goes on after its response, and its record goes with it.
+    fn handed_on(&self, response: &Response<ResponseBody>, record: Box<Record>) -> Option<Box<Record>> {
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS
+            && let Some(tunnel) = &mut *self.client.tunnel.borrow_mut()
+        {
+            tunnel.record = Some(record);
+            return None;
+        }
+        Some(record)
     }
 
     fn check(&self, request: &mut Request<Incoming>) -> Result<(), Fault> {
@@ -210,6 +250,7 @@ impl<S: Store> Door<S> {
             early,
             in_flight: self.client.begin(),
             hold: admitted.hold.take(),
+            record: None,
         }));
         head.map(|()| ResponseBody::nothing())
     }
@@ -221,10 +262,17 @@ impl<S: Store> Door<S> {
     }
 }
 
-/// The response to an admitted request that the upstream did not answer.
-fn failed(fault: Fault, admitted: &Admitted<'_>) -> Response<ResponseBody> {
+/// The response to a request that the upstream did not answer.
+fn failed(fault: Fault, admitted: Option<&Admitted<'_>>, record: &mut Record) -> Response<ResponseBody> {
+    if fault.is_upstream() {
+        record.upstream_failed(fault.error());
+    } else {
+        record.refused(fault.error());
+    }
     let mut response = fault.response();
-    admitted.mark(response.headers_mut());
+    if let Some(admitted) = admitted {
+        admitted.mark(response.headers_mut());
+    }
     response
 }
 

@@ -89,6 +89,35 @@ impl Fault {
         response
     }
 
+    /// The word in `error`.
+    pub(crate) fn error(self) -> &'static str {
+        self.told().1
+    }
+
+    /// Whether it is the upstream's, and not the client's.
+    pub(crate) fn is_upstream(self) -> bool {
+        match self {
+            Self::Unreachable
+            | Self::ConnectTimeout
+            | Self::Busy
+            | Self::Closed
+            | Self::BadResponse
+            | Self::ResponseTimeout => true,
+            Self::Connect
+            | Self::Target
+            | Self::TargetTooLong
+            | Self::Host
+            | Self::TooManyFields
+            | Self::Framing
+            | Self::Coding
+            | Self::Expectation
+            | Self::RequestBody
+            | Self::RequestBodyTimeout
+            | Self::RequestBodyTooLong
+            | Self::Crowded => false,
+        }
+    }
+
     fn told(self) -> (StatusCode, &'static str, &'static str, After) {
         use After::{Close, Keep};
         match self {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tidegate_policy::Upstream;
+use tidegate_policy::{RequestIds, Upstream};
+
+use crate::access_log::AccessLog;
 
 use crate::tls::TlsListener;
 
@@ -37,6 +39,10 @@ pub struct Settings {
     pub workers: NonZeroUsize,
     /// What to add to `Via` in both directions, such as `1.1 tidegate`. Default: nothing.
     pub via: Option<HeaderValue>,
+    /// Whether each request gets an id. Default: on.
+    pub request_ids: RequestIds,
+    /// Where to write about each request. Default: nowhere.
+    pub access_log: Option<AccessLog>,
     /// How long to wait for what.
     pub timeouts: Timeouts,
     /// How much of what is taken.
@@ -51,6 +57,8 @@ impl Settings {
             upstream,
             workers: one_per_core(),
             via: None,
+            request_ids: RequestIds::On,
+            access_log: None,
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),
         }
@@ -69,6 +77,8 @@ impl Settings {
             upstream,
             workers: gateway.workers.unwrap_or_else(one_per_core),
             via: None,
+            request_ids: gateway.request_ids,
+            access_log: None,
             timeouts: Timeouts {
                 header: timeouts.request_header,
                 keep_alive: timeouts.idle,

@@ -13,6 +13,7 @@ use super::client::InFlight;
 use super::deadline::Deadline;
 use super::stream::Stream;
 use crate::pipeline::Hold;
+use crate::record::Record;
 
 /// The upstream's half of an upgraded connection, waiting for the client's.
 pub(crate) struct Tunnel {
@@ -23,6 +24,8 @@ pub(crate) struct Tunnel {
     pub(crate) in_flight: InFlight,
     /// Its slots, until then.
     pub(crate) hold: Option<Hold>,
+    /// What is known about it, until then.
+    pub(crate) record: Option<Box<Record>>,
 }
 
 /// Bytes kept per direction.
@@ -37,23 +40,32 @@ impl Tunnel {
             early: upstream_early,
             in_flight,
             hold,
+            mut record,
         } = self;
         deadline.set(idle);
         let mut client = End::new(client, early, &deadline, idle);
         let mut upstream = End::new(upstream, upstream_early, &deadline, idle);
-        let mut copy = pin!(copy_bidirectional_with_sizes(
-            &mut client,
-            &mut upstream,
-            BUFFER,
-            BUFFER
-        ));
-        poll_fn(|cx| match copy.as_mut().poll(cx) {
-            // How the two ends part is their protocol's business; there is nobody here to tell.
-            Poll::Ready(_) => Poll::Ready(()),
-            Poll::Pending => deadline.poll(cx),
-        })
-        .await;
-        drop((in_flight, hold));
+        let finished = {
+            let mut copy = pin!(copy_bidirectional_with_sizes(
+                &mut client,
+                &mut upstream,
+                BUFFER,
+                BUFFER
+            ));
+            poll_fn(|cx| match copy.as_mut().poll(cx) {
+                // How the two ends part is their protocol's business; there is nobody here to tell.
+                Poll::Ready(outcome) => Poll::Ready(outcome.is_ok()),
+                Poll::Pending => deadline.poll(cx).map(|()| false),
+            })
+            .await
+        };
+        if let Some(record) = &mut record {
+            (record.received, record.sent) = (client.read, upstream.read);
+            if finished {
+                record.completed();
+            }
+        }
+        drop((in_flight, hold, record));
     }
 }
 
@@ -61,6 +73,8 @@ impl Tunnel {
 struct End<'a> {
     stream: Stream,
     early: Bytes,
+    /// Bytes read from it.
+    read: u64,
     deadline: &'a Deadline,
     idle: Duration,
 }
@@ -70,6 +84,7 @@ impl<'a> End<'a> {
         Self {
             stream,
             early,
+            read: 0,
             deadline,
             idle,
         }
@@ -86,10 +101,13 @@ impl AsyncRead for End<'_> {
             let taken = self.early.len().min(buffer.remaining());
             buffer.put_slice(&self.early[..taken]);
             self.early.advance(taken);
+            self.read += taken as u64;
             return Poll::Ready(Ok(()));
         }
+        let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if outcome.is_ready() {
+            self.read += buffer.filled().len().saturating_sub(before) as u64;
             self.deadline.set(self.idle);
         }
         outcome

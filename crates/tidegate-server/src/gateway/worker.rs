@@ -25,6 +25,7 @@ use super::pool::Pool;
 use super::settings::Settings;
 use crate::live::{Seen, View};
 use crate::pipeline::Pipeline;
+use crate::record::Books;
 use crate::tls::TlsSwitch;
 
 /// What all workers share.
@@ -52,6 +53,8 @@ pub(crate) struct Worker<S> {
     pub(crate) pipeline: Arc<Pipeline<S>>,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) pool: Rc<Pool>,
+    /// Where its requests are counted and written down.
+    pub(crate) books: Rc<Books>,
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<LocalExecutor>,
     pub(crate) common: Arc<Common<S>>,
@@ -106,6 +109,7 @@ impl<S: Store> Worker<S> {
         let deadlines = Deadlines::new(Deadlines::tick_for(settings.timeouts.shortest()));
         Self {
             pool: Pool::new(settings.clone(), deadlines.clone()),
+            books: books(index, &settings, &pipeline),
             http1: http1_builder(&settings),
             http2: http2_builder(&settings),
             settings,
@@ -184,6 +188,7 @@ impl<S: Store> Worker<S> {
             interval.tick().await;
             self.deadlines.advance();
             self.pool.expire();
+            self.books.tick();
         }
     }
 
@@ -223,6 +228,16 @@ impl<S: Store> Worker<S> {
     }
 }
 
+fn books<S: Store>(index: usize, settings: &Settings, pipeline: &Pipeline<S>) -> Rc<Books> {
+    Rc::new(Books::new(
+        index,
+        pipeline.stage().metrics().clone(),
+        pipeline.clock().clone(),
+        settings.access_log.clone(),
+        &settings.upstream,
+    ))
+}
+
 /// Where a worker's names of slots begin: every worker of every process somewhere else, so that they do not meet in a store.
 fn first_hold(index: usize) -> u64 {
     RandomState::new().hash_one(index)
@@ -244,6 +259,9 @@ struct Open<S>(Rc<Worker<S>>);
 impl<S> Open<S> {
     fn counted(worker: &Rc<Worker<S>>) -> Self {
         worker.connections.set(worker.connections.get() + 1);
+        let counts = worker.books.counts();
+        counts.connections.one();
+        counts.connections_opened.one();
         Self(worker.clone())
     }
 }
@@ -251,6 +269,7 @@ impl<S> Open<S> {
 impl<S> Drop for Open<S> {
     fn drop(&mut self) {
         self.0.connections.set(self.0.connections.get().saturating_sub(1));
+        self.0.books.counts().connections.one_less();
         self.0.changed.notify_waiters();
     }
 }

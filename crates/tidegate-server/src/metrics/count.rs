@@ -53,10 +53,7 @@ impl Histogram {
     #[inline]
     pub(crate) fn record(&self, bounds: &Bounds, span: Duration) {
         let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        let bucket = bounds
-            .iter()
-            .position(|bound| nanos <= *bound)
-            .unwrap_or(BUCKETS);
+        let bucket = bounds.iter().position(|bound| nanos <= *bound).unwrap_or(BUCKETS);
         self.buckets[bucket].one();
         self.nanos.add(nanos);
     }

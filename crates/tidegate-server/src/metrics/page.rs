@@ -85,7 +85,11 @@ impl<'a> Page<'a> {
         metric.encode_histogram::<NoLabelSet>(seconds(reading.nanos), count, &buckets, None)
     }
 
-    fn metric<'s>(&'s mut self, (name, help): Named, kind: MetricType) -> Result<MetricEncoder<'s>, fmt::Error> {
+    fn metric<'s>(
+        &'s mut self,
+        (name, help): Named,
+        kind: MetricType,
+    ) -> Result<MetricEncoder<'s>, fmt::Error> {
         self.0.encode_descriptor(name, help, None, kind)
     }
 }

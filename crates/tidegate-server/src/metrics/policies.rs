@@ -61,7 +61,10 @@ struct Outcomes([Count; OUTCOMES.len()]);
 impl Meters {
     /// The meters of `policies`. Limits that `before` had already, by policy and number, keep theirs.
     pub(super) fn following(before: &Self, policies: &[Policy], workers: usize) -> Self {
-        let known = before.limits.iter().map(|limit| ((&*limit.policy, limit.number), limit));
+        let known = before
+            .limits
+            .iter()
+            .map(|limit| ((&*limit.policy, limit.number), limit));
         let known: HashMap<(&str, usize), &Arc<LimitMeter>> = known.collect();
         let (mut starts, mut limits) = (Vec::new(), Vec::new());
         for policy in policies {

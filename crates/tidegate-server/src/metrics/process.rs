@@ -12,19 +12,28 @@ use super::page::Page;
 pub(crate) fn process(page: &mut Page<'_>) -> fmt::Result {
     let spent = clock_gettime(ClockId::ProcessCPUTime);
     page.counter_of_seconds(
-        ("process_cpu_seconds", "Time that processors spent on this process"),
+        (
+            "process_cpu_seconds",
+            "Time that processors spent on this process",
+        ),
         spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9,
     )?;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     page.gauge(
-        ("process_resident_memory_bytes", "Memory that this process has in use"),
+        (
+            "process_resident_memory_bytes",
+            "Memory that this process has in use",
+        ),
         figure(&status, "VmRSS:").saturating_mul(1024),
     )?;
     page.gauge(
         ("process_threads", "Threads of this process"),
         figure(&status, "Threads:"),
     )?;
-    page.gauge(("process_open_fds", "Files and sockets that are open"), open_files())?;
+    page.gauge(
+        ("process_open_fds", "Files and sockets that are open"),
+        open_files(),
+    )?;
     page.gauge(
         ("process_max_fds", "Files and sockets that may be open"),
         getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),

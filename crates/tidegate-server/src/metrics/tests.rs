@@ -1,6 +1,7 @@
 use tidegate_core::{KeyHasher, Mode, Outcome};
 use tidegate_policy::{Config, PolicyFile, Source, compile};
 
+use super::policies::OUTCOMES;
 use super::*;
 
 fn config(policies: &str) -> Config {
@@ -29,7 +30,7 @@ fn source(config: &Config, policy_index: usize) -> Source<'_> {
 
 #[test]
 fn a_reload_keeps_what_the_policies_that_stay_have_counted() {
-    let metrics = Metrics::new(2);
+    let metrics = Metrics::new(NonZeroUsize::MIN.saturating_add(1));
     let old = config(&[policy("goes"), policy("stays")].join(","));
     let meters = metrics.meters(old.policies.policies());
     meters.count(0, &source(&old, 1), Answered::Allow);

@@ -101,53 +101,80 @@ pub(super) fn tell(workers: &[WorkerCounts], page: &mut Page<'_>) -> std::fmt::R
         readings.fold(Reading::default(), Reading::plus)
     };
     page.counters(
-        ("tidegate_requests", "Requests that have ended, by what was decided about them"),
+        (
+            "tidegate_requests",
+            "Requests that have ended, by what was decided about them",
+        ),
         "verdict",
         VERDICTS,
         |word| family(|worker| &worker.requests, word),
     )?;
     page.counters(
-        ("tidegate_responses", "Responses to clients, by class of their status"),
+        (
+            "tidegate_responses",
+            "Responses to clients, by class of their status",
+        ),
         "class",
         CLASSES,
         |word| family(|worker| &worker.responses, word),
     )?;
     page.counters(
-        ("tidegate_refusals", "Requests that were answered here for a fault or a limit, by error"),
+        (
+            "tidegate_refusals",
+            "Requests that were answered here for a fault or a limit, by error",
+        ),
         "reason",
         REFUSALS,
         |word| family(|worker| &worker.refusals, word),
     )?;
     page.counters(
-        ("tidegate_store_failures", "Decisions that the store could not make"),
+        (
+            "tidegate_store_failures",
+            "Decisions that the store could not make",
+        ),
         "kind",
         STORE_FAILURES,
         |word| family(|worker| &worker.store_failures, word),
     )?;
     page.counters(
-        ("tidegate_upstream_responses", "Responses of the upstream, by class of their status"),
+        (
+            "tidegate_upstream_responses",
+            "Responses of the upstream, by class of their status",
+        ),
         "class",
         CLASSES,
         |word| family(|worker| &worker.upstream_responses, word),
     )?;
     page.counters(
-        ("tidegate_upstream_failures", "Requests and responses that failed at the upstream"),
+        (
+            "tidegate_upstream_failures",
+            "Requests and responses that failed at the upstream",
+        ),
         "error",
         UPSTREAM_FAILURES,
         |word| family(|worker| &worker.upstream_failures, word),
     )?;
     page.histogram(
-        ("tidegate_request_duration_seconds", "From the head of a request to the end of its response"),
+        (
+            "tidegate_request_duration_seconds",
+            "From the head of a request to the end of its response",
+        ),
         &DURATIONS,
         spread(|worker| &worker.durations),
     )?;
     page.histogram(
-        ("tidegate_decision_duration_seconds", "From the head of a request to the verdict on it"),
+        (
+            "tidegate_decision_duration_seconds",
+            "From the head of a request to the verdict on it",
+        ),
         &DECISIONS,
         spread(|worker| &worker.decisions),
     )?;
     page.histogram(
-        ("tidegate_delay_seconds", "How long requests were held back by leaky buckets"),
+        (
+            "tidegate_delay_seconds",
+            "How long requests were held back by leaky buckets",
+        ),
         &DURATIONS,
         spread(|worker| &worker.delays),
     )?;
@@ -164,7 +191,10 @@ pub(super) fn tell(workers: &[WorkerCounts], page: &mut Page<'_>) -> std::fmt::R
         sum(|worker| &worker.in_flight),
     )?;
     page.counter(
-        ("tidegate_request_body_bytes", "Bytes of bodies taken from clients"),
+        (
+            "tidegate_request_body_bytes",
+            "Bytes of bodies taken from clients",
+        ),
         sum(|worker| &worker.received),
     )?;
     page.counter(

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tidegate_policy::{ApiKeys, Keyring, PolicyFile, Upstream, compile};
 use tidegate_server::clock::Clock;
 use tidegate_server::gateway::{Drained, Farewell, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
+use tidegate_server::metrics::Metrics;
 use tidegate_server::pipeline::Pipeline;
 use tidegate_server::tls::TlsSwitch;
 use tidegate_store::{Memory, Store};
@@ -59,7 +61,7 @@ impl Bed {
         settings.listen = vec![SocketAddr::from(([127, 0, 0, 1], 0)).into()];
         settings.workers = NonZeroUsize::MIN;
         change(&mut settings);
-        let stage = Stage::new(live);
+        let stage = Stage::new(live, Metrics::new(NonZeroUsize::MIN));
         let pipeline = Pipeline::new(stage.clone(), store, clock);
         let gateway = Gateway::bind(settings, pipeline).unwrap();
         let addresses = gateway.local_addrs().to_vec();
@@ -149,6 +151,7 @@ fn live(policies: &str, keys: &str) -> Live {
         config,
         api_keys,
         tls: Vec::new(),
+        meters: Arc::default(),
     }
 }
 

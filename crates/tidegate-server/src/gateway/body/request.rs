@@ -36,6 +36,7 @@ pub(crate) struct Progress {
     idle: Duration,
     response: Duration,
     upload: Cell<UploadState>,
+    received: Cell<u64>,
 }
 
 /// Who has to act next for the request's body to get further.
@@ -56,6 +57,11 @@ pub(crate) enum UploadState {
 impl Progress {
     pub(crate) fn upload(&self) -> UploadState {
         self.upload.get()
+    }
+
+    /// How many bytes have come.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.get()
     }
 
     fn moved(&self, to: UploadState) {
@@ -85,6 +91,7 @@ impl RequestBody {
             idle: timeouts.body,
             response: timeouts.response,
             upload: Cell::new(UploadState::Upstream),
+            received: Cell::new(0),
         });
         let upload = Upload {
             early,
@@ -161,6 +168,8 @@ impl Upload {
             return Some(Err(BodyError::TooLong));
         };
         self.left = left;
+        let received = &self.progress.received;
+        received.set(received.get() + bytes);
         self.progress.moved(if self.is_through() {
             UploadState::Done
         } else {

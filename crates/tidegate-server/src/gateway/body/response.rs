@@ -15,6 +15,7 @@ use crate::gateway::deadline::Deadline;
 use crate::gateway::fields::strip_trailers;
 use crate::gateway::pool::{Link, Pool};
 use crate::pipeline::Hold;
+use crate::record::Record;
 
 /// The upstream's body on its way to the client, and the connection it comes over.
 pub(crate) struct UpstreamBody {
@@ -97,6 +98,8 @@ pub(crate) struct ResponseBody {
     /// The request's slots; they end with it.
     hold: Option<Hold>,
     in_flight: Option<InFlight>,
+    /// What is known about the request; it ends with it.
+    record: Option<Box<Record>>,
     on_break: OnBreak,
 }
 
@@ -137,9 +140,15 @@ impl ResponseBody {
         self
     }
 
-    /// Keeps `in_flight` until the body has ended, in whichever way.
-    pub(crate) fn carrying(mut self, in_flight: InFlight, on_break: OnBreak) -> Self {
+    /// Keeps `in_flight` and `record` until the body has ended, in whichever way.
+    pub(crate) fn carrying(
+        mut self,
+        in_flight: InFlight,
+        record: Option<Box<Record>>,
+        on_break: OnBreak,
+    ) -> Self {
         self.in_flight = Some(in_flight);
+        self.record = record;
         self.on_break = on_break;
         self
     }
@@ -149,15 +158,43 @@ impl ResponseBody {
             content,
             hold: None,
             in_flight: None,
+            record: None,
             on_break: OnBreak::Close,
         }
     }
 
-    fn broke(&self) {
+    fn complete(&mut self) {
+        if let Some(record) = &mut self.record {
+            record.completed();
+        }
+    }
+
+    fn gave(&mut self, frame: &Frame<Bytes>) {
+        if let (Some(record), Some(bytes)) = (&mut self.record, frame.data_ref()) {
+            record.sent += bytes.len() as u64;
+        }
+    }
+
+    fn broke(&mut self, error: &BodyError) {
+        if let Some(record) = &mut self.record {
+            record.upstream_broke(match error {
+                BodyError::Stalled => "upstream_body_stalled",
+                BodyError::Broken(_) | BodyError::TooLong => "upstream_body_broken",
+            });
+        }
         if self.on_break == OnBreak::Reset
             && let Some(in_flight) = &self.in_flight
         {
             in_flight.client().reset.set(true);
+        }
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        // hyper does not ask for an end that it knows of.
+        if self.is_end_stream() {
+            self.complete();
         }
     }
 }
@@ -173,14 +210,17 @@ impl Body for ResponseBody {
         match &mut self.content {
             Content::Nothing => Poll::Ready(None),
             Content::Whole(bytes) => {
-                let bytes = std::mem::take(bytes);
+                let frame = Frame::data(std::mem::take(bytes));
                 self.content = Content::Nothing;
-                Poll::Ready(Some(Ok(Frame::data(bytes))))
+                self.gave(&frame);
+                Poll::Ready(Some(Ok(frame)))
             }
             Content::Upstream(body) => {
                 let frame = ready!(body.poll(cx));
-                if matches!(frame, Some(Err(_))) {
-                    self.broke();
+                match &frame {
+                    Some(Ok(frame)) => self.gave(frame),
+                    Some(Err(error)) => self.broke(error),
+                    None => self.complete(),
                 }
                 Poll::Ready(frame)
             }
