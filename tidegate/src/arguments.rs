@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use tidegate_policy::Upstream;
+use tidegate_policy::{Admin, Upstream};
 use tidegate_server::logs::{LogFilter, LogFormat};
 
 const EXAMPLES: &str = "\
@@ -132,6 +132,9 @@ pub(crate) struct RunArguments {
     /// Where to listen; port 0 lets the system choose [default: the policy file's, else 127.0.0.1:8080]
     #[arg(short, long, value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     pub(crate) listen: Option<SocketAddr>,
+    /// Where metrics, health and status are, in plain HTTP, or `off` [default: the policy file's, else 127.0.0.1:9900 if it is free]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_admin)]
+    pub(crate) admin: Option<Admin>,
     /// How long requests in flight may take to finish once the process was told to stop.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     pub(crate) drain: Duration,
@@ -197,6 +200,16 @@ pub(crate) struct HashKeyArguments {
 fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     text.parse()
         .map_err(|_| "write an IP address and a port: 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080".to_owned())
+}
+
+fn parse_admin(text: &str) -> Result<Admin, String> {
+    match text {
+        "off" => Ok(Admin::Off),
+        address => address
+            .parse()
+            .map(Admin::At)
+            .map_err(|_| "write an IP address and a port such as 127.0.0.1:9900, or off".to_owned()),
+    }
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {

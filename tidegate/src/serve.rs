@@ -41,6 +41,7 @@ fn run(policies: Result<PolicySource, LoadError>, origin: Origin, arguments: Run
         policies,
         origin,
         listen: arguments.listen,
+        admin: arguments.admin,
         drain: arguments.drain,
         handover: arguments.handover,
     };

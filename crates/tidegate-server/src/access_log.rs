@@ -10,7 +10,7 @@ use tidegate_policy::{AccessLog as Settings, LogTarget, Logged};
 
 use crate::outlet::{Outlet, Sink};
 
-pub(crate) use line::Line;
+pub(crate) use line::{Line, utc};
 
 /// Where lines about requests go. Clones share it.
 #[derive(Clone, Debug)]

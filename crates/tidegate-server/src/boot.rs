@@ -5,14 +5,17 @@ mod error;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
-use tidegate_policy::{Policy, PolicyLimit, Problems, StoreSettings, Upstream};
+use tidegate_policy::{Admin, Policy, PolicyLimit, Problems, StoreSettings, Upstream};
 use tidegate_store::Memory;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::access_log::AccessLog;
+use crate::admin::{AdminListener, Overview};
 use crate::clock::Clock;
 use crate::demo::DemoOrigin;
 use crate::gateway::{BindError, Farewell, Gateway, Settings};
@@ -38,6 +41,8 @@ pub struct BootOptions {
     pub origin: Origin,
     /// Where to listen instead of where the policies say.
     pub listen: Option<SocketAddr>,
+    /// Where the admin listener is, instead of where the policies say.
+    pub admin: Option<Admin>,
     /// How long requests in flight may take once the process was told to stop.
     pub drain: Duration,
     /// Where a running process offers its listening sockets to this one, and this one to the next.
@@ -64,6 +69,8 @@ pub struct Server {
     pub(crate) demo: Option<DemoOrigin>,
     pub(crate) gateway: Gateway<Memory>,
     pub(crate) succession: Succession,
+    pub(crate) admin: Option<AdminListener>,
+    pub(crate) overview: Arc<Overview>,
     facts: Facts,
 }
 
@@ -81,6 +88,11 @@ impl Server {
     /// The addresses it listens on, with the ports that the system chose.
     pub fn listening(&self) -> &[SocketAddr] {
         &self.facts.listening
+    }
+
+    /// Where the admin listener is, if there is one.
+    pub fn admin(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(AdminListener::address)
     }
 
     /// The origin.
@@ -148,12 +160,19 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     } = loader.load(&mut files)?;
     let mut settings = Settings::configured(&live.config.gateway, &live.tls, upstream.clone());
     settings.timeouts.drain = options.drain;
+    settings.access_log = access_log(live.config.access_log.as_ref())?;
+    let access_log = settings.access_log.clone();
+    let admin_at = options.admin.unwrap_or(live.config.admin);
     let policies = live.config.policies.policies().to_vec();
     let store = Memory::new(table_size(live.config.store, &policies));
     let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
     let pipeline = Pipeline::new(stage.clone(), store, clock.clone());
     let handover = options.handover.as_deref();
     let (mut given, takeover) = given(handover)?;
+    let admin = {
+        let _inside = runtime.enter();
+        admin(admin_at, takeover.as_ref())?
+    };
     let farewell = if given.is_activated() {
         AFTER_ACTIVATION
     } else {
@@ -172,10 +191,13 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         tls: gateway.tls(),
         clock,
         files,
+        access_log: access_log.clone(),
     };
     let (signals, reloader) = runtime
         .block_on(async { Ok((StopSignals::catch()?, Reloader::new(parts)?)) })
         .map_err(BootError::System)?;
+    let overview = Overview::new(gateway.pipeline().clone(), reloader.reloads().clone(), access_log);
+    let overview = Arc::new(overview);
     let facts = Facts {
         listening: gateway.local_addrs().to_vec(),
         upstream,
@@ -194,6 +216,8 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
             offer,
             farewell,
         },
+        admin,
+        overview,
         facts,
     })
 }
@@ -222,6 +246,35 @@ fn offer(runtime: &Runtime, path: &Path, gateway: &Gateway<Memory>) -> Result<Of
     let sockets = gateway.sockets().map_err(BootError::System)?;
     let _inside = runtime.enter();
     Offer::draft(path, sockets).map_err(|error| BootError::handover(path, error))
+}
+
+/// The admin listener, beside that of the process before if there is one. At an address that nobody asked for it is not worth a
+/// failure.
+fn admin(at: Admin, takeover: Option<&Takeover>) -> Result<Option<AdminListener>, BootError> {
+    let bind = |address| match takeover {
+        Some(_) => AdminListener::bind_beside(address),
+        None => AdminListener::bind(address),
+    };
+    match at {
+        Admin::Off => Ok(None),
+        Admin::At(address) => match bind(address) {
+            Ok(listener) => Ok(Some(listener)),
+            Err(error) => Err(BootError::BindAdmin { address, error }),
+        },
+        Admin::IfFree(address) => Ok(bind(address).inspect_err(|error| {
+            tracing::warn!(%address, %error, "no admin listener: choose another place with `admin` or `--admin`");
+        }).ok()),
+    }
+}
+
+fn access_log(settings: Option<&tidegate_policy::AccessLog>) -> Result<Option<AccessLog>, BootError> {
+    let opened = settings.map(|settings| {
+        AccessLog::open(settings).map_err(|error| BootError::OpenAccessLog {
+            target: settings.to.to_string(),
+            error,
+        })
+    });
+    opened.transpose()
 }
 
 /// Allows as many open files as the system lets this process have. The usual 1,024 are fewer than the connections that the

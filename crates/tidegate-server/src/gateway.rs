@@ -36,6 +36,7 @@ use tidegate_store::Store;
 use tokio::sync::{oneshot, watch};
 
 pub(crate) use body::Progress;
+pub(crate) use listen::{listen, refuse_shared};
 pub use settings::{Bounds, Listener, Settings, Timeouts};
 
 use crate::pipeline::Pipeline;
@@ -121,6 +122,11 @@ impl<S: Store> Gateway<S> {
             local_addrs,
             listeners,
         })
+    }
+
+    /// What decides about its requests.
+    pub fn pipeline(&self) -> &Arc<Pipeline<S>> {
+        &self.common.pipeline
     }
 
     /// The addresses listened on, in the order of the settings.

@@ -1,6 +1,7 @@
 //! The native process of Tidegate: the gateway and what it needs to run.
 
 pub mod access_log;
+pub mod admin;
 pub mod boot;
 pub mod clock;
 pub mod demo;

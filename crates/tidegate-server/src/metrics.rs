@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tidegate_policy::Policy;
 
 pub(crate) use family::class;
-pub(crate) use page::{Exposition, Page};
+pub(crate) use page::{Exposition, Page, seconds};
 pub(crate) use policies::Answered;
 pub(crate) use process::process;
 pub(crate) use worker::{DECISIONS, DURATIONS, WorkerCounts};

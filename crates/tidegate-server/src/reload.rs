@@ -15,6 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::access_log::AccessLog;
 use crate::boot::BootError;
 use crate::clock::Clock;
 use crate::live::Stage;
@@ -40,6 +41,7 @@ pub(crate) struct Reloader {
     fixed: Fixed,
     clock: Clock,
     reloads: Reloads,
+    access_log: Option<AccessLog>,
     hangup: Signal,
     watch: Watch,
     /// The files of the last good load, and of the last try.
@@ -55,6 +57,8 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     /// The files that what is live came from.
     pub(crate) files: Files,
+    /// What SIGHUP opens anew.
+    pub(crate) access_log: Option<AccessLog>,
 }
 
 impl Reloader {
@@ -66,6 +70,7 @@ impl Reloader {
             tls,
             clock,
             files,
+            access_log,
         } = parts;
         let reloads = Reloads::default();
         let served = Arc::new(files);
@@ -81,6 +86,7 @@ impl Reloader {
             tls,
             clock,
             reloads,
+            access_log,
             hangup: signal(SignalKind::hangup())?,
             watch: Watch::new(),
             tried: served.clone(),
@@ -109,6 +115,10 @@ impl Reloader {
     }
 
     async fn load_on_request(&mut self) {
+        // Whoever moves log files away says so by the same signal.
+        if let Some(log) = &self.access_log {
+            log.reopen();
+        }
         tracing::info!(
             signal = "SIGHUP",
             policies = self.loader.source.name(),

@@ -1,14 +1,17 @@
 //! A booted server at work, until a signal ends it.
 
+use std::convert::Infallible;
 use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use tidegate_store::Memory;
 use tokio::sync::oneshot;
 
+use crate::admin::{AdminListener, Overview, Phase};
 use crate::boot::Server;
 use crate::demo::DemoOrigin;
 use crate::gateway::{Drained, Farewell, Gateway};
@@ -25,6 +28,9 @@ pub enum Ending {
     CutOff,
 }
 
+/// How long the end of the process waits for the reader of the access log.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(1);
+
 impl Server {
     /// Serves until SIGINT or SIGTERM, or until another process has taken over; then lets requests in flight finish within the drain time. A second signal ends it at once.
     ///
@@ -38,16 +44,23 @@ impl Server {
             demo,
             gateway,
             succession,
+            admin,
+            overview,
             ..
         } = self;
-        runtime.block_on(async {
+        let ending = runtime.block_on(async {
             tokio::select! {
-                ending = until_told(gateway, signals, succession) => ending,
+                ending = until_told(gateway, signals, succession, &overview) => ending,
                 never = reloader.run() => match never {},
+                never = serve_admin(admin, overview.clone()) => match never {},
                 // The demo lives as long as requests to it may be in flight.
                 () = serve_demo(demo) => Err(io::Error::other("the demo origin ended by itself")),
             }
-        })
+        });
+        if let Some(log) = overview.access_log() {
+            log.flush(FLUSH_PATIENCE);
+        }
+        ending
     }
 }
 
@@ -69,6 +82,7 @@ async fn until_told(
     gateway: Gateway<Memory>,
     mut signals: StopSignals,
     mut succession: Succession,
+    overview: &Overview,
 ) -> io::Result<Ending> {
     let (stop, stopped) = oneshot::channel();
     let mut serving = pin!(gateway.run(async { stopped.await.unwrap_or(Farewell::AtOnce) }));
@@ -76,6 +90,7 @@ async fn until_told(
     if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(serving.as_mut().poll(cx))).await {
         return ended.map(ending);
     }
+    overview.enter(Phase::Serving);
     succession.begin();
     let farewell = tokio::select! {
         ended = &mut serving => return ended.map(ending),
@@ -86,11 +101,13 @@ async fn until_told(
         }
         () = succession.taken() => {
             tracing::info!("stopping: the next process has taken over");
+            overview.leave();
             AFTER_HANDOVER
         }
     };
     // The sockets among them: nobody else may hold what this process does not serve.
     drop(succession);
+    overview.enter(Phase::Draining);
     let _ = stop.send(farewell);
     tokio::select! {
         ended = &mut serving => ended.map(ending),
@@ -138,6 +155,17 @@ fn ending(drained: Drained) -> Ending {
         "stopped: the drain time was over, connections were cut off"
     );
     Ending::CutOff
+}
+
+async fn serve_admin(admin: Option<AdminListener>, overview: Arc<Overview>) -> Infallible {
+    if let Some(admin) = admin {
+        tokio::select! {
+            never = admin.run(overview.clone()) => match never {},
+            // The next process has the same address.
+            () = overview.left() => {}
+        }
+    }
+    pending().await
 }
 
 async fn serve_demo(demo: Option<DemoOrigin>) {

@@ -27,6 +27,9 @@ fn events(server: &Server) {
         let (file, line, column) = (warning.file(), warning.line, warning.column);
         tracing::warn!(file, line, column, cure = warning.cure, "{}", warning.message);
     }
+    if let Some(address) = server.admin() {
+        tracing::info!(%address, "admin: /metrics, /livez, /readyz, /status");
+    }
     let policies = Names(server.per_instance());
     tracing::info!(%policies, "these limits are per instance: their counters are in this process's memory");
     for address in server.listening() {
@@ -43,6 +46,12 @@ impl Display for Page<'_> {
         writeln!(f, "Tidegate {}\n", env!("CARGO_PKG_VERSION"))?;
         for address in server.listening() {
             writeln!(f, "  gateway   http://{address}")?;
+        }
+        if let Some(address) = server.admin() {
+            writeln!(
+                f,
+                "  admin     http://{address} (/metrics, /livez, /readyz, /status)"
+            )?;
         }
         let whose = if server.has_demo() { " (the demo)" } else { "" };
         writeln!(f, "  origin    {}{whose}", server.upstream())?;

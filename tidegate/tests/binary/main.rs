@@ -1,6 +1,7 @@
 //! The real binary, as users start it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod admin;
 mod check;
 mod errors;
 mod handover;

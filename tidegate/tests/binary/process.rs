@@ -52,11 +52,12 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn spawn(command: &mut Command) -> Self {
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::spawn_with_stdout(command, Stdio::null())
+    }
+
+    /// With this standard output, which nobody reads.
+    fn spawn_with_stdout(command: &mut Command, stdout: Stdio) -> Self {
+        let mut child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = child.stderr.take();
         let (sender, said) = mpsc::channel();
         let process = Self { child, said };
@@ -109,15 +110,29 @@ impl Drop for Process {
 pub(crate) struct Running {
     pub(crate) process: Process,
     pub(crate) address: SocketAddr,
+    /// Where its admin listener is.
+    pub(crate) admin: SocketAddr,
 }
 
 impl Running {
     /// Starts it on a free port and waits until it says that it listens.
     pub(crate) fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
-        let process = Process::spawn(tidegate(arguments).args(["--listen", "127.0.0.1:0"]));
+        let here = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+        Self::with_stdout(tidegate(arguments).args(here), Stdio::null())
+    }
+
+    /// Starts `command`, which listens on free ports, with a standard output that nobody reads.
+    pub(crate) fn with_stdout(command: &mut Command, stdout: Stdio) -> Self {
+        let process = Process::spawn_with_stdout(command, stdout);
+        let admin = process.logged("admin: /metrics, /livez, /readyz, /status");
+        let admin = admin["address"].as_str().unwrap().parse().unwrap();
         let listening = process.logged("listening");
         let address = listening["address"].as_str().unwrap().parse().unwrap();
-        Self { process, address }
+        Self {
+            process,
+            address,
+            admin,
+        }
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {

@@ -1,5 +1,6 @@
 //! Settings for those who run it: where they look, and what is written down.
 
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
@@ -45,6 +46,16 @@ pub enum LogTarget {
     Stderr,
     /// A file; lines are added to its end.
     File(PathBuf),
+}
+
+impl fmt::Display for LogTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("stdout"),
+            Self::Stderr => f.write_str("stderr"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
 }
 
 /// Which requests have a line.

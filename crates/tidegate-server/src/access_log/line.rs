@@ -188,7 +188,7 @@ fn protocol(version: Version) -> &'static str {
 }
 
 /// RFC 3339, to the millisecond.
-fn utc(time: Timestamp) -> String {
+pub(crate) fn utc(time: Timestamp) -> String {
     let time = jiff::Timestamp::from_nanosecond(time.as_nanos().into()).unwrap_or_default();
     format!("{time:.3}")
 }
@@ -255,7 +255,7 @@ mod tests {
     fn times_are_utc_to_the_millisecond() {
         assert_eq!(
             utc(Timestamp::from_nanos(1_796_043_486_007_900_000)),
-            "2026-11-30T13:38:06.007Z"
+            "2026-11-30T12:58:06.007Z"
         );
     }
 

@@ -24,6 +24,20 @@ pub enum BootError {
         /// Why.
         error: io::Error,
     },
+    /// The address that was written for the admin listener cannot be listened on.
+    BindAdmin {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        error: io::Error,
+    },
+    /// The access log cannot be opened.
+    OpenAccessLog {
+        /// What it is called in the policy file.
+        target: String,
+        /// Why.
+        error: io::Error,
+    },
     /// systemd listens on an address for this process, and the policies do not name it.
     LeftOver {
         /// The address.
@@ -73,6 +87,13 @@ impl fmt::Display for BootError {
                 "cannot take over or offer sockets at {}: {error}; `--handover` names a path in a folder that this user may write to",
                 path.display()
             ),
+            Self::BindAdmin { address, error } => write!(
+                f,
+                "the admin listener cannot be at {address}: {error}; write another address for `admin`, or `off`"
+            ),
+            Self::OpenAccessLog { target, error } => {
+                write!(f, "the access log {target} cannot be opened: {error}")
+            }
             Self::System(error) => write!(f, "the system refused: {error}"),
         }
     }

@@ -19,6 +19,7 @@ fn options(text: &str) -> BootOptions {
         policies: PolicySource::read_from("tidegate.yaml", text.as_bytes()).unwrap(),
         origin: Origin::Configured,
         listen: None,
+        admin: Some(Admin::Off),
         drain: Duration::from_secs(1),
         handover: None,
     }

@@ -96,26 +96,15 @@ impl Fault {
 
     /// Whether it is the upstream's, and not the client's.
     pub(crate) fn is_upstream(self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Unreachable
-            | Self::ConnectTimeout
-            | Self::Busy
-            | Self::Closed
-            | Self::BadResponse
-            | Self::ResponseTimeout => true,
-            Self::Connect
-            | Self::Target
-            | Self::TargetTooLong
-            | Self::Host
-            | Self::TooManyFields
-            | Self::Framing
-            | Self::Coding
-            | Self::Expectation
-            | Self::RequestBody
-            | Self::RequestBodyTimeout
-            | Self::RequestBodyTooLong
-            | Self::Crowded => false,
-        }
+                | Self::ConnectTimeout
+                | Self::Busy
+                | Self::Closed
+                | Self::BadResponse
+                | Self::ResponseTimeout
+        )
     }
 
     fn told(self) -> (StatusCode, &'static str, &'static str, After) {

@@ -51,7 +51,7 @@ fn share(place: usize, sockets: &[TcpListener], workers: &mut [Vec<Ear>]) -> io:
 
 /// An error if anybody listens on `address` already. `SO_REUSEPORT` alone would let two gateways of one user share a port
 /// without a word.
-fn refuse_shared(address: SocketAddr) -> io::Result<()> {
+pub(crate) fn refuse_shared(address: SocketAddr) -> io::Result<()> {
     if address.port() == 0 {
         return Ok(());
     }
@@ -59,7 +59,8 @@ fn refuse_shared(address: SocketAddr) -> io::Result<()> {
     socket.bind(&address.into())
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+/// Listens on `address`, which other sockets of this user may share if they were opened here.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = socket(address)?;
     socket.set_reuse_port(true)?;
     socket.set_nonblocking(true)?;

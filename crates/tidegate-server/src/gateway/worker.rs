@@ -32,7 +32,7 @@ use crate::tls::TlsSwitch;
 #[derive(Debug)]
 pub(crate) struct Common<S> {
     settings: Arc<Settings>,
-    pipeline: Arc<Pipeline<S>>,
+    pub(crate) pipeline: Arc<Pipeline<S>>,
     pub(crate) tls: TlsSwitch,
 }
 

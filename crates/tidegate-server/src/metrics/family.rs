@@ -63,6 +63,7 @@ pub(crate) const REFUSALS: &[&str] = &[
     "bad_target",
     "target_too_long",
     "bad_host",
+    "misdirected",
     "too_many_fields",
     "bad_framing",
     "unknown_transfer_coding",
@@ -70,6 +71,7 @@ pub(crate) const REFUSALS: &[&str] = &[
     "request_body_broken",
     "request_body_timeout",
     "request_body_too_long",
+    "too_many_bodies",
 ];
 
 /// What went wrong with the upstream.

@@ -119,8 +119,9 @@ impl LimitMeter {
     }
 }
 
-/// How many limits a request can meet under `policy`, whatever its tier.
+/// How many limits a request can meet under `policy`, whoever sent it.
 fn most_limits(policy: &Policy) -> usize {
     let tiers = policy.tiers.iter().map(|(_, limits)| limits.len());
-    tiers.fold(policy.limits.len(), usize::max)
+    let overrides = policy.overrides.iter().map(|other| other.limits.len());
+    tiers.chain(overrides).fold(policy.limits.len(), usize::max)
 }

@@ -1,5 +1,5 @@
 use tidegate_core::{KeyHasher, Mode, Outcome};
-use tidegate_policy::{Config, PolicyFile, Source, compile};
+use tidegate_policy::{Config, PolicyFile, Source, Terms, compile};
 
 use super::policies::OUTCOMES;
 use super::*;
@@ -24,7 +24,7 @@ fn source(config: &Config, policy_index: usize) -> Source<'_> {
         policy_index,
         limit: &policy.limits[0],
         limit_index: 0,
-        tier: None,
+        terms: Terms::Own,
     }
 }
 

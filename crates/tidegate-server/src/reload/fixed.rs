@@ -1,6 +1,6 @@
 //! Settings that hold until a restart.
 
-use tidegate_policy::{Config, Gateway, Listener, StoreSettings, Upstream};
+use tidegate_policy::{AccessLog, Admin, Config, Gateway, Listener, StoreSettings, Upstream};
 
 /// What a process was started with and cannot change.
 #[derive(Debug)]
@@ -8,6 +8,8 @@ pub(crate) struct Fixed {
     gateway: Gateway,
     upstream: Option<Upstream>,
     store: StoreSettings,
+    admin: Admin,
+    access_log: Option<AccessLog>,
 }
 
 impl Fixed {
@@ -16,6 +18,8 @@ impl Fixed {
             gateway: config.gateway.clone(),
             upstream: config.forwarding.default_upstream().cloned(),
             store: config.store,
+            admin: config.admin,
+            access_log: config.access_log.clone(),
         }
     }
 
@@ -31,7 +35,10 @@ impl Fixed {
                 self.upstream.as_ref() != wanted.forwarding.default_upstream(),
             ),
             ("gateway.workers", held.workers != asked.workers),
+            ("gateway.request_ids", held.request_ids != asked.request_ids),
             ("store", self.store != wanted.store),
+            ("admin", self.admin != wanted.admin),
+            ("access_log", self.access_log != wanted.access_log),
         ];
         each.into_iter()
             .filter_map(|(name, differs)| differs.then_some(name))

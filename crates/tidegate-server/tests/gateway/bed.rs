@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tidegate_core::{KeyHasher, TableSize};
-use tidegate_policy::{ApiKeys, Keyring, PolicyFile, Upstream, compile};
+use tidegate_policy::{ApiKeys, Keyring, PolicyFile, RequestIds, Upstream, compile};
 use tidegate_server::clock::Clock;
 use tidegate_server::gateway::{Drained, Farewell, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
@@ -60,6 +60,7 @@ impl Bed {
         let mut settings = Settings::configured(&live.config.gateway, &live.tls, upstream);
         settings.listen = vec![SocketAddr::from(([127, 0, 0, 1], 0)).into()];
         settings.workers = NonZeroUsize::MIN;
+        settings.request_ids = RequestIds::Off;
         change(&mut settings);
         let stage = Stage::new(live, Metrics::new(NonZeroUsize::MIN));
         let pipeline = Pipeline::new(stage.clone(), store, clock);

@@ -17,6 +17,7 @@ mod framing;
 mod hostile;
 mod http2;
 mod limits;
+mod records;
 mod reload;
 mod stopping;
 mod streaming;

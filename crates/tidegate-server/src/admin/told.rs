@@ -1,0 +1,139 @@
+//! A scrape: what was counted, and what things are like now.
+
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::overview::Overview;
+use crate::access_log::AccessLog;
+use crate::logs;
+use crate::metrics::{Page, process, seconds};
+
+/// An overview, told as metrics.
+#[derive(Debug)]
+pub(super) struct Told(pub(super) Arc<Overview>);
+
+impl Collector for Told {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let overview = &*self.0;
+        let page = &mut Page::new(encoder);
+        overview.counts().tell(page)?;
+        store(overview, page)?;
+        reloads(overview, page)?;
+        page.gauge(
+            (
+                "tidegate_requests_waiting",
+                "Requests that are held back by a leaky bucket",
+            ),
+            overview.waiting(),
+        )?;
+        page.gauge(
+            ("tidegate_ready", "1 if requests are welcome, else 0"),
+            u64::from(overview.unready().is_none()),
+        )?;
+        page.counters(
+            (
+                "tidegate_log_lines_lost",
+                "Log lines dropped because their reader is too slow or gone",
+            ),
+            "log",
+            &["process", "access"],
+            |log| match log {
+                "process" => logs::lost(),
+                "access" => overview.access_log().map_or(0, AccessLog::lost),
+                _ => 0,
+            },
+        )?;
+        page.info(
+            ("tidegate_build_info", "Always 1; the version is a label"),
+            [("version", env!("CARGO_PKG_VERSION"))],
+        )?;
+        page.gauge_of_seconds(
+            (
+                "process_start_time_seconds",
+                "When this process started, in seconds since 1970",
+            ),
+            seconds(overview.started().as_nanos()),
+        )?;
+        process(page)
+    }
+}
+
+fn reloads(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
+    let status = overview.reloads();
+    page.gauge(
+        (
+            "tidegate_config_generation",
+            "What is served: 1 is what the process started with, and each reload adds 1",
+        ),
+        status.generation,
+    )?;
+    page.gauge_of_seconds(
+        (
+            "tidegate_config_loaded_timestamp_seconds",
+            "Since when it is served, in seconds since 1970",
+        ),
+        seconds(status.loaded_at.as_nanos()),
+    )?;
+    page.gauge(
+        (
+            "tidegate_config_last_reload_successful",
+            "1 if the files as they are now are served, else 0",
+        ),
+        u64::from(status.failure.is_none()),
+    )?;
+    page.counter(
+        (
+            "tidegate_config_reload_failures",
+            "Reloads that failed because the files cannot be used",
+        ),
+        status.failures,
+    )
+}
+
+fn store(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
+    let usage = overview.usage();
+    page.gauge(
+        (
+            "tidegate_store_bucket_bytes",
+            "Memory that is reserved for token and leaky buckets",
+        ),
+        usage.bucket_bytes as u64,
+    )?;
+    page.gauge(
+        (
+            "tidegate_store_buckets",
+            "Token and leaky buckets that are not full, counted at most once a second",
+        ),
+        overview.live_buckets(),
+    )?;
+    page.gauge(
+        (
+            "tidegate_store_ledger_bytes",
+            "Memory that windows, logs and slots take",
+        ),
+        usage.ledger_bytes as u64,
+    )?;
+    page.gauge(
+        (
+            "tidegate_store_ledger_entries",
+            "Windows, logs and slots that are kept",
+        ),
+        usage.ledger_entries as u64,
+    )?;
+    page.counters(
+        (
+            "tidegate_store_evictions",
+            "Counters that were forgotten before they were fresh again: the store is too small",
+        ),
+        "kind",
+        &["bucket", "ledger"],
+        |kind| match kind {
+            "bucket" => usage.bucket_evictions,
+            "ledger" => usage.ledger_evictions,
+            _ => 0,
+        },
+    )
+}
