@@ -337,3 +337,83 @@ policies:
     let graphql = Post::json(r#"[{"query":"{a}"},{"query":"{a}"}]"#).with(&set, |request| request.graphql());
     assert_eq!(graphql.map(|asked| asked.operations), Some(2));
 }
+
+/// A POST of JSON from `client`, with `fields`, under the policies of `examples/NAME`.
+fn charged(
+    name: &str,
+    client: &str,
+    path: &str,
+    fields: &[(&'static str, &str)],
+    body: &str,
+) -> Vec<(Key, u64)> {
+    let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let set = common::set(&std::fs::read_to_string(folder.join(name)).unwrap());
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static(JSON));
+    for (name, value) in fields {
+        headers.insert(*name, HeaderValue::from_str(value).unwrap());
+    }
+    let request = Request {
+        method: &Method::POST,
+        host: "a.com",
+        path,
+        query: None,
+        headers: &headers,
+        client: client.parse().unwrap(),
+        tls: None,
+        body: &Body::whole(Bytes::copy_from_slice(body.as_bytes())),
+    };
+    let plan = set.plan(&request, &Identity::Anonymous, HoldId(1), NOW);
+    let charges = plan.charges.iter();
+    charges.map(|charge| (charge.key, charge.cost.units())).collect()
+}
+
+#[test]
+fn the_login_example_counts_an_account_over_all_addresses_and_an_address_over_all_accounts() {
+    let login = |client: &str, user: &str| {
+        let body = format!(r#"{{"username":"{user}","password":"x"}}"#);
+        charged("login.yaml", client, "/login", &[], &body)
+    };
+    let first = login("203.0.113.1", "ann");
+    assert_eq!(first.len(), 2);
+    for last in 2..=30 {
+        let next = login(&format!("203.0.113.{last}"), "ann");
+        assert_eq!(next[0], first[0], "the account");
+        assert_ne!(next[1], first[1], "the address");
+    }
+    let bob = login("203.0.113.1", "bob");
+    assert_ne!(bob[0], first[0]);
+    assert_eq!(bob[1], first[1]);
+    let hidden = charged(
+        "login.yaml",
+        "203.0.113.1",
+        "/login",
+        &[],
+        r#"{"username":"x","username":"ann"}"#,
+    );
+    assert!(hidden.is_empty());
+    let reset = charged(
+        "login.yaml",
+        "203.0.113.1",
+        "/password-reset",
+        &[],
+        r#"{"email":"a@b.test"}"#,
+    );
+    assert_eq!(reset.len(), 1);
+}
+
+#[test]
+fn the_token_example_charges_what_a_request_may_use() {
+    let costs = |path, fields: &[(&'static str, &str)], body| {
+        let charged = charged("ai-tokens.yaml", "203.0.113.1", path, fields, body);
+        charged.iter().map(|(_, cost)| *cost).collect::<Vec<_>>()
+    };
+    let chat = |body| costs("/v1/chat/completions", &[], body);
+    assert_eq!(chat(r#"{"messages":[],"max_tokens":1500}"#), [1500]);
+    assert_eq!(chat(r#"{"max_tokens":0}"#), [1]);
+    assert_eq!(chat(r#"{"max_tokens":-5}"#), [1]);
+    assert_eq!(chat(r#"{"messages":[]}"#), [0; 0]);
+    assert_eq!(chat(r#"{"max_tokens":1,"max_tokens":9000}"#), [0; 0]);
+    assert_eq!(costs("/internal/jobs", &[("x-token-cost", "777")], "{}"), [777]);
+    assert_eq!(costs("/internal/jobs", &[], "{}"), [0; 0]);
+}

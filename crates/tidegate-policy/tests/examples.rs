@@ -33,7 +33,14 @@ fn every_example_compiles_without_a_warning() {
     names.sort();
     assert_eq!(
         names,
-        ["api.yaml", "rehearsal.yaml", "tenants.yaml", "tidegate.yaml"]
+        [
+            "ai-tokens.yaml",
+            "api.yaml",
+            "login.yaml",
+            "rehearsal.yaml",
+            "tenants.yaml",
+            "tidegate.yaml"
+        ]
     );
 }
 

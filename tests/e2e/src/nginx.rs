@@ -71,6 +71,17 @@ impl Nginx {
         self.folder.path().join("files").join(name)
     }
 
+    /// The bodies of requests for `/login`, in the order of their arrival.
+    pub fn bodies(&self) -> Vec<String> {
+        let files = fs::read_dir(self.folder.path().join("temp/body")).unwrap();
+        let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        paths.sort();
+        paths
+            .iter()
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect()
+    }
+
     /// The requests it has answered: method, target, status, connection number, `X-Forwarded-For`.
     pub fn log(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.path().join("access.log")).unwrap_or_default();
