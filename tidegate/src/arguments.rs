@@ -48,8 +48,8 @@ const HASH_KEY_EXAMPLES: &str = "\
 The entry is printed to standard output. A generated key is shown once, on standard error: only its hash is kept.
 
 Examples:
-  tidegate hash-key --generate --subject acme --tier pro >> keys.yaml
-  pass show acme/api-key | tidegate hash-key --subject acme >> keys.yaml";
+  tidegate hash-key --generate --subject acme --tier pro --append keys.yaml
+  pass show acme/api-key | tidegate hash-key --subject acme --append keys.yaml";
 
 /// Holds a limit at the edge: stands in front of an API and decides which requests may pass.
 ///
@@ -195,6 +195,9 @@ pub(crate) struct HashKeyArguments {
     /// Make a new random key instead of reading one.
     #[arg(long)]
     pub(crate) generate: bool,
+    /// Add the entry to this key file instead of printing it; the file is made if it is not there.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) append: Option<PathBuf>,
 }
 
 fn parse_listen(text: &str) -> Result<SocketAddr, String> {

@@ -1,5 +1,7 @@
 //! `tidegate hash-key`.
 
+mod append;
+
 use std::fmt;
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::process::ExitCode;
@@ -42,10 +44,17 @@ pub(crate) fn run(arguments: &HashKeyArguments) -> ExitCode {
     }) {
         return output::failure(problems);
     }
+    // Before the key is shown: one that is in no file is of no use.
+    if let Some(file) = &arguments.append
+        && let Err(why) = append::append(file, &entry)
+    {
+        return output::failure(why);
+    }
     if arguments.generate {
         output::note(format_args!("The new API key, shown only now:\n{key}"));
     }
-    output::result(entry.as_bytes(), ExitCode::SUCCESS)
+    let printed = if arguments.append.is_some() { "" } else { &entry };
+    output::result(printed.as_bytes(), ExitCode::SUCCESS)
 }
 
 struct Entry<'a> {

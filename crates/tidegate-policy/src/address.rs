@@ -4,24 +4,32 @@
 //! IPv4-mapped IPv6 one (`::ffff:192.0.2.1`, what a dual-stack listener delivers) is the IPv4 address.
 
 mod entry;
+mod node;
 mod part;
 #[cfg(test)]
 mod tests;
 
 use std::net::IpAddr;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use ipnet::IpNet;
 
-use crate::Trust;
+use crate::{ForwardedField, Gateway, Trust};
 
 pub use part::AddressPart;
 
-/// How many bytes of `X-Forwarded-For` are read, from the right and over all its lines. What is left of them is ignored.
+/// How many bytes of the forwarded field are read, from the right and over all its lines. What is left of them is ignored.
 const MAX_FORWARDED_BYTES: usize = 4096;
 
-/// How many addresses of `X-Forwarded-For` are read, from the right.
+/// How many addresses of the forwarded field are read, from the right.
 const MAX_FORWARDED_ENTRIES: usize = 32;
+
+impl Gateway {
+    /// The client's address, in canonical form, for a request from `peer` with these header fields.
+    pub fn client(&self, peer: IpAddr, fields: &HeaderMap) -> IpAddr {
+        self.trust.client(peer, fields, self.forwarded_field)
+    }
+}
 
 impl Trust {
     /// Whether what `peer`, the other end of the socket, says about who came before it is believed.
@@ -33,20 +41,25 @@ impl Trust {
         }
     }
 
-    /// The client's address, in canonical form, for a request from `peer` with these header fields.
+    /// Whether `peer` is one of the proxies that are known by their addresses.
+    pub fn names(&self, peer: IpAddr) -> bool {
+        matches!(self, Self::Proxies(networks) if covers(networks, peer.to_canonical()))
+    }
+
+    /// The client's address, in canonical form, for a request from `peer` with these header fields, of which `field` is looked at.
     ///
-    /// `X-Forwarded-For` is read from the right, all its lines as one list, and each entry is believed only as far as the
+    /// The field is read from the right, all its lines as one list, and each entry is believed only as far as the
     /// address that reported it is trusted. So the client is the first address from the right that is not trusted; the
     /// leftmost if all are; and the last one understood if an entry is no address. Without trust in `peer` itself the field
     /// is not even looked at.
-    pub fn client(&self, peer: IpAddr, fields: &HeaderMap) -> IpAddr {
+    pub fn client(&self, peer: IpAddr, fields: &HeaderMap, field: ForwardedField) -> IpAddr {
         let peer = peer.to_canonical();
         match self {
             Self::Nobody => peer,
-            Self::Proxies(networks) => follow(peer, fields, |reporter| covers(networks, reporter)),
+            Self::Proxies(networks) => follow(peer, fields, field, |reporter| covers(networks, reporter)),
             Self::Hops(hops) => {
                 let mut left = hops.get();
-                follow(peer, fields, |_| {
+                follow(peer, fields, field, |_| {
                     let trusted = left > 0;
                     left = left.saturating_sub(1);
                     trusted
@@ -56,12 +69,38 @@ impl Trust {
     }
 }
 
-/// Walks `X-Forwarded-For` from the right, as long as the address that reported an entry is trusted.
-fn follow(peer: IpAddr, fields: &HeaderMap, mut trusts: impl FnMut(IpAddr) -> bool) -> IpAddr {
+/// Walks `field` from the right, as long as the address that reported an entry is trusted.
+fn follow(
+    peer: IpAddr,
+    fields: &HeaderMap,
+    field: ForwardedField,
+    trusts: impl FnMut(IpAddr) -> bool,
+) -> IpAddr {
+    let lines = fields
+        .get_all(field.name())
+        .iter()
+        .rev()
+        .map(HeaderValue::as_bytes);
+    match field {
+        ForwardedField::XForwardedFor => {
+            let entries = within_bounds(lines.flat_map(|line| line.rsplit(|&byte| byte == b',')));
+            walk(peer, entries.map(entry::address), trusts)
+        }
+        ForwardedField::Forwarded => {
+            let entries = within_bounds(lines.flat_map(node::elements_from_right));
+            walk(peer, entries.map(node::address), trusts)
+        }
+    }
+}
+
+fn walk(
+    peer: IpAddr,
+    mut entries: impl Iterator<Item = Option<IpAddr>>,
+    mut trusts: impl FnMut(IpAddr) -> bool,
+) -> IpAddr {
     let mut client = peer;
-    let mut entries = forwarded(fields);
     while trusts(client) {
-        let Some(address) = entries.next().and_then(entry::address) else {
+        let Some(address) = entries.next().flatten() else {
             break;
         };
         client = address;
@@ -69,12 +108,10 @@ fn follow(peer: IpAddr, fields: &HeaderMap, mut trusts: impl FnMut(IpAddr) -> bo
     client
 }
 
-/// The entries of `X-Forwarded-For` from the right, within the bounds. Empty list elements are no entries (RFC 9110, 5.6.1).
-fn forwarded(fields: &HeaderMap) -> impl Iterator<Item = &[u8]> {
-    let lines = fields.get_all("x-forwarded-for").iter().rev();
+/// The elements within the bounds. Empty list elements are no entries (RFC 9110, 5.6.1).
+fn within_bounds<'f>(elements: impl Iterator<Item = &'f [u8]>) -> impl Iterator<Item = &'f [u8]> {
     let mut bytes_left = MAX_FORWARDED_BYTES;
-    lines
-        .flat_map(|line| line.as_bytes().rsplit(|&byte| byte == b','))
+    elements
         .take_while(move |element| {
             let bytes = element.len() + 1;
             let fits = bytes <= bytes_left;

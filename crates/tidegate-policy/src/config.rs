@@ -9,8 +9,11 @@ mod operations;
 mod upstream;
 
 pub use forwarding::Forwarding;
-pub use gateway::{Bounds, Gateway, Timeouts, Trust};
-pub use identity::{ApiKeySettings, IdentitySettings, KeyPlace, Treatment};
+pub use gateway::{Bounds, ForwardedField, Gateway, Timeouts, Trust};
+pub use identity::{
+    ApiKeySettings, IdentitySettings, JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, ProofOrder,
+    TokenPlace, Treatment,
+};
 pub use listener::{CertificateFiles, ClientAuth, Demand, Listener, ListenerTls, TlsVersion, UnknownNames};
 pub use named_file::{FileReport, NamedFile};
 pub use operations::{AccessLog, Admin, LogTarget, Logged, RequestIds};

@@ -1,19 +1,20 @@
 //! Who asks.
 
-mod credential;
-mod digest;
-mod keyring;
-mod keys_file;
+mod api_key;
 #[cfg(test)]
 mod tests;
+mod token;
 
 use std::sync::Arc;
 
-use crate::{ApiKeySettings, KeyPlace, Request, Treatment};
+use crate::{ProofOrder, Request, Treatment};
 
-use credential::Credential;
-pub use digest::{KeyDigest, WeakKey};
-pub use keyring::Keyring;
+pub use api_key::{ApiKeys, KeyDigest, KeyFault, KeyRefusal, Keyring, WeakKey};
+pub(crate) use token::text_of;
+pub use token::{
+    BadKeySet, ClaimPath, Judging, KeySet, KeySets, KeySource, MAX_KEY_SET_BYTES, TokenCache, TokenFault,
+    Tokens, WeakSecret,
+};
 
 /// The name of an account, a user, a customer: what an API key or a token stands for. Never the credential itself.
 pub type Subject = Arc<str>;
@@ -63,61 +64,115 @@ impl Identity {
     }
 }
 
-/// How API keys are found, looked up and treated. Fixed at load.
-#[derive(Clone, Debug)]
-pub struct ApiKeys {
-    /// Where keys are found, and what each kind of key leads to.
-    pub settings: ApiKeySettings,
-    /// What the known keys stand for.
-    pub keyring: Keyring,
+/// Finds out who asks. Fixed at load.
+#[derive(Clone, Debug, Default)]
+pub struct Identifier {
+    /// API keys, if there are any.
+    pub api_keys: Option<ApiKeys>,
+    /// Signed tokens, if any hold.
+    pub tokens: Option<Tokens>,
+    /// Which of the two is asked first.
+    pub order: ProofOrder,
 }
 
-/// A request refused for its API key.
+/// A request that is answered here, because nobody knows who sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeyRefusal<'a> {
-    /// What is wrong with the key.
-    pub fault: KeyFault,
-    /// Where the key was looked for.
-    pub place: &'a KeyPlace,
+pub enum IdentityRefusal<'a> {
+    /// For its API key.
+    ApiKey(KeyRefusal<'a>),
+    /// For its token.
+    Token(TokenFault),
 }
 
-/// What is wrong with the API key of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KeyFault {
-    /// There is none.
-    Missing,
-    /// It is not in the file, or not fit to be a key, or there are several.
-    Unknown,
-    /// The file calls it revoked.
-    Revoked,
+/// What one kind of credential says about who sent a request.
+enum Proof<F> {
+    /// It is not there.
+    Absent,
+    /// It is there and proves nothing.
+    Doubtful(F),
+    /// It proves this.
+    Holds(Identity),
 }
 
-impl ApiKeys {
+impl Identifier {
     /// Who sent `request`.
     ///
+    /// The first kind of credential that proves something decides. One that proves nothing refuses the request, or is as if it
+    /// were not there, as its settings say. If nothing proves anything, and a kind has to be there, the request is refused.
+    ///
     /// # Errors
-    /// [`KeyRefusal`]: the settings say that such a request is answered with 401.
-    pub fn identify(&self, request: &Request<'_>) -> Result<Identity, KeyRefusal<'_>> {
-        let settings = &self.settings;
-        let known = match Credential::of(request, &settings.place) {
-            Credential::Missing => return self.treat(KeyFault::Missing, settings.on_missing),
-            Credential::Unfit => None,
-            Credential::Presented(key) => self.keyring.find(&key),
+    /// [`IdentityRefusal`]: the request is answered with 401, or with 503 if nobody can tell whether its token holds.
+    pub fn identify(
+        &self,
+        request: &Request<'_>,
+        judging: &Judging<'_>,
+    ) -> Result<Identity, IdentityRefusal<'_>> {
+        let order = match self.order {
+            ProofOrder::JwtFirst => [Kind::Token, Kind::ApiKey],
+            ProofOrder::ApiKeyFirst => [Kind::ApiKey, Kind::Token],
         };
-        match known {
-            None => self.treat(KeyFault::Unknown, settings.on_unknown),
-            Some(entry) if entry.revoked => self.treat(KeyFault::Revoked, settings.on_revoked),
-            Some(entry) => Ok(entry.identity.clone()),
+        let mut lacking = None;
+        for kind in order {
+            let step = match kind {
+                Kind::Token => self.by_token(request, judging),
+                Kind::ApiKey => self.by_key(request),
+            };
+            match step {
+                Step::Proven(identity) => return Ok(identity),
+                Step::Refused(refusal) => return Err(refusal),
+                Step::Lacking(refusal) => _ = lacking.get_or_insert(refusal),
+                Step::Nothing => {}
+            }
+        }
+        lacking.map_or(Ok(Identity::Anonymous), Err)
+    }
+
+    fn by_token(&self, request: &Request<'_>, judging: &Judging<'_>) -> Step<'_> {
+        let Some(tokens) = &self.tokens else {
+            return Step::Nothing;
+        };
+        let fault = match tokens.prove(request, judging) {
+            Proof::Holds(identity) => return Step::Proven(identity),
+            Proof::Doubtful(fault) => fault,
+            Proof::Absent => TokenFault::Missing,
+        };
+        match tokens.treatment(fault) {
+            Treatment::Anonymous => Step::Nothing,
+            Treatment::Reject if fault == TokenFault::Missing => Step::Lacking(IdentityRefusal::Token(fault)),
+            Treatment::Reject => Step::Refused(IdentityRefusal::Token(fault)),
         }
     }
 
-    fn treat(&self, fault: KeyFault, treatment: Treatment) -> Result<Identity, KeyRefusal<'_>> {
-        match treatment {
-            Treatment::Anonymous => Ok(Identity::Anonymous),
-            Treatment::Reject => Err(KeyRefusal {
-                fault,
-                place: &self.settings.place,
-            }),
+    fn by_key(&self, request: &Request<'_>) -> Step<'_> {
+        let Some(keys) = &self.api_keys else {
+            return Step::Nothing;
+        };
+        let fault = match keys.prove(request) {
+            Proof::Holds(identity) => return Step::Proven(identity),
+            Proof::Doubtful(fault) => fault,
+            Proof::Absent => KeyFault::Missing,
+        };
+        let refusal = IdentityRefusal::ApiKey(keys.refusal(fault));
+        match keys.treatment(fault) {
+            Treatment::Anonymous => Step::Nothing,
+            Treatment::Reject if fault == KeyFault::Missing => Step::Lacking(refusal),
+            Treatment::Reject => Step::Refused(refusal),
         }
     }
+}
+
+/// A kind of credential.
+#[derive(Clone, Copy)]
+enum Kind {
+    Token,
+    ApiKey,
+}
+
+/// How asking for one kind of credential ended.
+enum Step<'a> {
+    Proven(Identity),
+    Refused(IdentityRefusal<'a>),
+    /// It has to be there, unless another kind is.
+    Lacking(IdentityRefusal<'a>),
+    Nothing,
 }

@@ -28,13 +28,16 @@ pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, is_spelling, t
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{
     AccessLog, Admin, ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config,
-    Demand, Ejection, FileReport, Forwarding, Gateway, HealthCheck, IdentitySettings, KeyPlace, Listener,
-    ListenerTls, LogTarget, Logged, NamedFile, RequestIds, Server, ServerUrl, StoreSettings, Timeouts,
-    TlsVersion, Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
+    Demand, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, IdentitySettings,
+    JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, Listener, ListenerTls, LogTarget, Logged,
+    NamedFile, ProofOrder, RequestIds, Server, ServerUrl, StoreSettings, Timeouts, TlsVersion, TokenPlace,
+    Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
 };
 pub use expression::ExpressionFault;
 pub use identity::{
-    ApiKeys, Claims, Identity, KeyDigest, KeyFault, KeyRefusal, Keyring, Subject, Tier, WeakKey,
+    ApiKeys, BadKeySet, ClaimPath, Claims, Identifier, Identity, IdentityRefusal, Judging, KeyDigest,
+    KeyFault, KeyRefusal, KeySet, KeySets, KeySource, Keyring, MAX_KEY_SET_BYTES, Subject, Tier, TokenCache,
+    TokenFault, Tokens, WeakKey, WeakSecret,
 };
 pub use plan::{ExpressionFailure, ExpressionField, Plan, Refusal, Source, Terms};
 pub use policy::{OnStoreFailure, Override, Policy, PolicyLimit};

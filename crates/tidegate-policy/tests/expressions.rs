@@ -200,7 +200,7 @@ fn values_of_different_kinds_never_share_a_counter_however_they_are_spelt() {
         },
         ..Asked::default()
     };
-    let set = policy("key: [claims.org]");
+    let set = policy("key: ['claims[\"org\"]']");
     let [text, whole, uint, boolean] = [
         r#"{"org": "7"}"#,
         r#"{"org": 7}"#,

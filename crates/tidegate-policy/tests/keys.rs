@@ -510,3 +510,39 @@ fn the_subjects_of_two_issuers_and_of_an_api_key_never_share_a_counter() {
         }
     }
 }
+
+#[test]
+fn claims_are_counted_by_issuer_and_kind_and_what_is_no_single_value_is_missing() {
+    let set = counting_by("[claims.org.id]", "");
+    let of = |issuer: &str, id: serde_json::Value| {
+        let claims = serde_json::json!({ "org": { "id": id } });
+        Asked {
+            identity: Identity::Known {
+                subject: "ann".into(),
+                tier: None,
+                issuer: Some(issuer.into()),
+                claims: serde_json::from_value(claims).ok().map(std::sync::Arc::new),
+            },
+            ..Asked::default()
+        }
+    };
+    let each = [
+        of("a", "7".into()),
+        of("a", 7.into()),
+        of("a", true.into()),
+        of("a", "true".into()),
+        of("b", "7".into()),
+    ];
+    let different: std::collections::HashSet<_> = each.iter().map(|asked| keys(&set, asked)[0]).collect();
+    assert_eq!(different.len(), each.len());
+    for missing in [
+        of("a", serde_json::Value::Null),
+        of("a", "".into()),
+        of("a", serde_json::json!(["7"])),
+        Asked::default(),
+    ] {
+        missing.plan(&set, |plan| {
+            assert!(matches!(plan.refusal, Some(Refusal::MissingKeyPart { .. })));
+        });
+    }
+}

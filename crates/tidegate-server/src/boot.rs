@@ -29,6 +29,7 @@ use crate::reload::{self, Reloader, Reloads};
 use crate::serve::Succession;
 use crate::signals::StopSignals;
 use crate::sockets::Given;
+use crate::token_keys::Fetcher;
 
 pub use error::BootError;
 
@@ -51,6 +52,7 @@ pub struct BootOptions {
 
 /// What stands behind the gateway.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
 pub enum Origin {
     /// The upstream of the policy file.
     Configured,
@@ -71,6 +73,8 @@ pub struct Server {
     pub(crate) succession: Succession,
     pub(crate) admin: Option<AdminListener>,
     pub(crate) overview: Arc<Overview>,
+    /// Fetches keys as long as it is there.
+    pub(crate) token_keys: Fetcher,
     facts: Facts,
 }
 
@@ -166,6 +170,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let policies = live.config.policies.policies().to_vec();
     let store = Memory::new(table_size(live.config.store, &policies));
     let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
+    let token_keys = fetch_token_keys(&stage, &clock)?;
     let pipeline = Pipeline::new(stage.clone(), store, clock.clone());
     let handover = options.handover.as_deref();
     let (mut given, takeover) = given(handover)?;
@@ -218,6 +223,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         },
         admin,
         overview,
+        token_keys,
         facts,
     })
 }
@@ -275,6 +281,25 @@ fn access_log(settings: Option<&tidegate_policy::AccessLog>) -> Result<Option<Ac
         })
     });
     opened.transpose()
+}
+
+/// How long the start waits for the keys of tokens. Then it goes on without, and requests with tokens are answered with 503.
+const KEYS_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts to fetch the keys of tokens, and waits for the first.
+fn fetch_token_keys(stage: &Stage, clock: &Clock) -> Result<Fetcher, BootError> {
+    let fetcher = Fetcher::start(stage.clone(), clock.clone()).map_err(BootError::System)?;
+    fetcher.wait_for_first(KEYS_PATIENCE);
+    for status in stage.current().token_keys.status() {
+        if status.keys.is_none() {
+            let issuer = &*status.issuer;
+            tracing::warn!(
+                issuer,
+                "no keys yet: whether tokens of this issuer hold cannot be told"
+            );
+        }
+    }
+    Ok(fetcher)
 }
 
 /// Allows as many open files as the system lets this process have. The usual 1,024 are fewer than the connections that the

@@ -21,3 +21,4 @@ pub mod signals;
 pub mod sockets;
 mod supervisor;
 pub mod tls;
+pub mod token_keys;

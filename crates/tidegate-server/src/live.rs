@@ -10,23 +10,26 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
-use tidegate_policy::{ApiKeys, Config};
+use tidegate_policy::{Config, Identifier};
 
 use crate::load::Loaded;
 use crate::metrics::{Meters, Metrics};
 use crate::tls::TlsListener;
+use crate::token_keys::TokenKeys;
 
 /// One set of what files say: the configuration, and what the files that it names hold.
 #[derive(Debug)]
 pub struct Live {
     /// What the policy file means.
     pub config: Config,
-    /// The API keys, if there are any.
-    pub api_keys: Option<ApiKeys>,
     /// The TLS of the listeners, in their order.
     pub tls: Vec<Option<Arc<TlsListener>>>,
     /// What counts the decisions of the policies; made on the way to the stage.
     pub meters: Arc<Meters>,
+    /// Finds out who sent a request.
+    pub identifier: Identifier,
+    /// The keys of those who issue tokens.
+    pub token_keys: TokenKeys,
 }
 
 impl Live {
@@ -46,9 +49,10 @@ impl From<Loaded> for Live {
     fn from(loaded: Loaded) -> Self {
         Self {
             config: loaded.config,
-            api_keys: loaded.api_keys,
             tls: loaded.tls,
             meters: Arc::default(),
+            identifier: loaded.identifier,
+            token_keys: TokenKeys::new(loaded.key_origins),
         }
     }
 }
@@ -75,9 +79,10 @@ impl Stage {
         &self.metrics
     }
 
-    /// Requests that begin from now on see `live`.
+    /// Requests that begin from now on see `live`, with the keys of tokens that were fetched before.
     pub fn replace(&self, mut live: Live) {
         live.meters = self.metrics.meters(live.config.policies.policies());
+        live.token_keys.adopt(&self.live.load().token_keys);
         self.live.store(Arc::new(live));
     }
 

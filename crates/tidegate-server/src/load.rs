@@ -2,6 +2,7 @@
 
 mod error;
 mod files;
+mod token_keys;
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -10,10 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::{Access, ApiKeys, Config, FileReport, Keyring, PolicyFile, Problems, compile};
+use tidegate_policy::{
+    Access, ApiKeys, Config, FileReport, Identifier, Keyring, PolicyFile, Problems, Tokens, compile,
+};
 
 use crate::clock::Clock;
 use crate::tls::{self, TlsListener};
+use crate::token_keys::KeyOrigin;
+
+pub use token_keys::TokenKeysFault;
 
 pub use error::LoadError;
 pub(crate) use error::in_words;
@@ -111,6 +117,15 @@ impl PolicySource {
         let warnings = compiled.warnings_at(now);
         let mut config = compiled.config;
         self.read_lists(files, &mut config.access)?;
+        let (tokens, key_origins) = match &config.identity.jwt {
+            Some(settings) => {
+                let tokens = Tokens {
+                    settings: settings.clone(),
+                };
+                (Some(tokens), self.read_token_keys(files, settings)?)
+            }
+            None => (None, Vec::new()),
+        };
         let api_keys = match &config.identity.api_key {
             Some(settings) => {
                 let keyring = self.read_keyring(files, &settings.keys)?;
@@ -134,8 +149,13 @@ impl PolicySource {
             return Err(warnings.into());
         }
         Ok(Loaded {
+            identifier: Identifier {
+                api_keys,
+                tokens,
+                order: config.identity.order,
+            },
+            key_origins,
             config,
-            api_keys,
             tls,
             warnings,
         })
@@ -204,10 +224,12 @@ struct Named {
 pub struct Loaded {
     /// What the policy file means.
     pub config: Config,
-    /// The API keys it names, if it does.
-    pub api_keys: Option<ApiKeys>,
     /// The TLS of its listeners, in their order.
     pub tls: Vec<Option<Arc<TlsListener>>>,
+    /// Finds out who sent a request: with the API keys it names, and by the tokens it speaks of.
+    pub identifier: Identifier,
+    /// Where the keys of those who issue tokens come from.
+    pub key_origins: Vec<KeyOrigin>,
     /// What its writer should look at.
     pub warnings: Problems,
 }
@@ -268,6 +290,6 @@ mod tests {
         let loaded = PolicySource::built_in().load(&hasher()).unwrap();
         assert!(loaded.warnings.is_empty(), "{}", loaded.warnings);
         assert_eq!(loaded.config.policies.policies().len(), 1);
-        assert!(loaded.api_keys.is_none());
+        assert!(loaded.identifier.api_keys.is_none());
     }
 }

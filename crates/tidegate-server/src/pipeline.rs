@@ -3,6 +3,7 @@
 mod ahead;
 mod hold;
 
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +14,8 @@ use http::header::HOST;
 use http::{HeaderMap, Response};
 use tidegate_core::{Decisions, HoldId, Timestamp};
 use tidegate_policy::{
-    Body, Config, Course, Identity, Plan, Request, Standing, StoreFailure, Tls, Verdict, tell_origin,
+    Body, Config, Course, Identity, IdentityRefusal, Judging, Plan, Request, Standing, StoreFailure, Tls,
+    TokenCache, Verdict, tell_origin,
 };
 use tidegate_store::{Store, StoreError};
 
@@ -108,8 +110,8 @@ impl<S: Store> Pipeline<S> {
         View::of(&self.stage)
     }
 
-    /// Decides by `live` about one request of `caller`, and waits if a limit says so. `hold` names its slots;
-    /// `record` keeps what was decided.
+    /// Decides by `live` about one request of `caller`, and waits if a limit says so. `hold` names its slots; `record` keeps what was
+    /// decided; `tokens` is what the thread knows of earlier tokens.
     pub(crate) async fn admit<'l, D: ReadAhead>(
         &self,
         live: &'l Live,
@@ -117,6 +119,7 @@ impl<S: Store> Pipeline<S> {
         caller: Caller<'_, D>,
         hold: HoldId,
         record: &mut Record,
+        tokens: &RefCell<TokenCache>,
     ) -> Admission<'l, D::Early> {
         let mut now = record.started();
         let Config {
@@ -126,19 +129,26 @@ impl<S: Store> Pipeline<S> {
             policies,
             ..
         } = &live.config;
-        let client = gateway.trust.client(caller.peer, request.headers());
+        let client = gateway.client(caller.peer, request.headers());
         let bare = view(request, caller.tls, client);
         record.is_from(client);
         if access.denies_address(client, now) {
             record.rejected("access_denied");
             return Admission::Answered(answers.refuse_access(&bare));
         }
-        let identity = match live.api_keys.as_ref().map(|keys| keys.identify(&bare)) {
-            None => Identity::Anonymous,
-            Some(Ok(identity)) => identity,
-            Some(Err(refusal)) => {
-                record.refused_key(refusal.fault);
-                return Admission::Answered(answers.refuse_key(&refusal, &bare));
+        let judging = Judging {
+            now,
+            keys: &live.token_keys,
+            cache: tokens,
+        };
+        let identity = match live.identifier.identify(&bare, &judging) {
+            Ok(identity) => identity,
+            Err(refusal) => {
+                match refusal {
+                    IdentityRefusal::ApiKey(refusal) => record.refused_key(refusal.fault),
+                    IdentityRefusal::Token(fault) => record.rejected(fault.word()),
+                }
+                return Admission::Answered(answers.refuse_identity(&refusal, &bare));
             }
         };
         record.identified(&identity);

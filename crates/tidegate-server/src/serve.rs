@@ -46,6 +46,7 @@ impl Server {
             succession,
             admin,
             overview,
+            token_keys: _fetching_to_the_end,
             ..
         } = self;
         let ending = runtime.block_on(async {

@@ -36,6 +36,6 @@ fn v4(text: &str) -> Option<Ipv4Addr> {
     }
 }
 
-fn is_port(text: &str) -> bool {
+pub(super) fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }

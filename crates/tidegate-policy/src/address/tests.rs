@@ -6,7 +6,9 @@ use ipnet::IpNet;
 use proptest::prelude::*;
 
 use super::{AddressPart, MAX_FORWARDED_BYTES, MAX_FORWARDED_ENTRIES, entry};
-use crate::Trust;
+
+mod forwarded;
+use crate::{ForwardedField, Trust};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -38,7 +40,7 @@ fn forwarded(lines: &[&str]) -> HeaderMap {
 
 #[track_caller]
 fn assert_client(trust: &Trust, peer: &str, lines: &[&str], client: &str) {
-    let found = trust.client(ip(peer), &forwarded(lines));
+    let found = trust.client(ip(peer), &forwarded(lines), ForwardedField::XForwardedFor);
     assert_eq!(found, ip(client), "{trust:?} {peer} {lines:?}");
 }
 
@@ -224,6 +226,16 @@ fn ipv6_is_counted_by_prefix_and_ipv4_whole() {
 }
 
 #[test]
+fn an_address_behind_nat64_is_not_trusted_for_its_ipv4_part() {
+    assert_client(
+        &proxies(&["10.0.0.0/8"]),
+        "64:ff9b::10.0.0.1",
+        &["192.0.2.7"],
+        "64:ff9b::10.0.0.1",
+    );
+}
+
+#[test]
 fn clients_behind_nat64_do_not_share_a_counter() {
     let part = |text: &str| AddressPart::new(ip(text), 64);
     assert_ne!(part("64:ff9b::192.0.2.7"), part("64:ff9b::192.0.2.8"));
@@ -268,13 +280,13 @@ proptest! {
     fn an_untrusted_peers_header_never_changes_the_answer(peer: IpAddr, lines in any_lines()) {
         prop_assume!(!super::covers(&["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()], peer.to_canonical()));
         let trust = proxies(&["10.0.0.0/8", "fd00::/8"]);
-        prop_assert_eq!(trust.client(peer, &fields(&lines)), peer.to_canonical());
+        prop_assert_eq!(trust.client(peer, &fields(&lines), ForwardedField::XForwardedFor), peer.to_canonical());
     }
 
     #[test]
     fn the_answer_is_always_canonical_and_the_peer_or_an_entry(trust in any_trust(), lines in any_lines()) {
         let peer = ip("10.0.0.1");
-        let client = trust.client(peer, &fields(&lines));
+        let client = trust.client(peer, &fields(&lines), ForwardedField::XForwardedFor);
         prop_assert_eq!(client, client.to_canonical());
         let mut entries = lines.iter().flat_map(|line| line.split(|&byte| byte == b','));
         prop_assert!(client == peer || entries.any(|text| entry::address(text.trim_ascii()) == Some(client)));
@@ -286,6 +298,6 @@ proptest! {
         let honest = vec![format!("{client}, 10.0.0.2").into_bytes()];
         prop_assume!(!super::covers(&["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()], client.to_canonical()));
         let all: Vec<_> = forged.into_iter().chain(honest).collect();
-        prop_assert_eq!(trust.client(ip("10.0.0.1"), &fields(&all)), client.to_canonical());
+        prop_assert_eq!(trust.client(ip("10.0.0.1"), &fields(&all), ForwardedField::XForwardedFor), client.to_canonical());
     }
 }

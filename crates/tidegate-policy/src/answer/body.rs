@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::number;
 use super::told::json_text;
-use crate::{KeyFault, KeyPlace, KeyRefusal, Refusal, Verdict};
+use crate::{KeyFault, KeyRefusal, Refusal, TokenFault, Verdict};
 
 /// Everything of a body that is known when it is written: the members up to the changing ones.
 const QUOTA_EXCEEDED: &[u8] = br#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":"#;
@@ -26,6 +26,14 @@ const KEY_UNKNOWN: &[u8] =
     br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"unknown_api_key""#;
 const KEY_REVOKED: &[u8] =
     br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"revoked_api_key""#;
+const TOKEN_MISSING: &[u8] =
+    br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"missing_token""#;
+const TOKEN_EXPIRED: &[u8] =
+    br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"expired_token""#;
+const TOKEN_INVALID: &[u8] =
+    br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"invalid_token""#;
+const KEYS_MISSING: &[u8] =
+    br#"{"type":"about:blank","title":"Service Unavailable","status":503,"error":"identity_unavailable""#;
 
 /// A limit is used up; `wait_secs` is what `Retry-After` says.
 pub(super) fn limited(out: &mut Vec<u8>, verdict: &Verdict<'_>, status: StatusCode, wait_secs: u64) {
@@ -120,18 +128,50 @@ pub(super) fn refused_key(out: &mut Vec<u8>, refusal: &KeyRefusal<'_>) {
         KeyFault::Unknown => (KEY_UNKNOWN, "This API key is not known. It was looked for in "),
         KeyFault::Revoked => (KEY_REVOKED, "This API key was revoked. It was found in "),
     };
-    let (place, name) = match refusal.place {
-        KeyPlace::Header(name) => ("the header field ", name.as_str()),
-        KeyPlace::Query(name) => ("the query parameter ", name.as_str()),
-        KeyPlace::Cookie(name) => ("the cookie ", name.as_str()),
-    };
     out.extend_from_slice(head);
     message(out, |out| {
         out.extend_from_slice(text.as_bytes());
-        out.extend_from_slice(place.as_bytes());
-        out.extend(json_text(name));
+        for (index, place) in refusal.places.iter().enumerate() {
+            let (kind, name) = place.in_words();
+            out.extend_from_slice(if index == 0 { b"" } else { b" or " });
+            out.extend_from_slice(kind.as_bytes());
+            out.extend(json_text(name));
+        }
         out.push(b'.');
     });
+}
+
+/// The token was refused. Neither it nor what it claims is in the body.
+pub(super) fn refused_token(out: &mut Vec<u8>, fault: TokenFault) {
+    out.extend_from_slice(match fault {
+        TokenFault::Missing => TOKEN_MISSING,
+        TokenFault::Expired => TOKEN_EXPIRED,
+        TokenFault::NoKeys => KEYS_MISSING,
+        _ => TOKEN_INVALID,
+    });
+    message(out, |out| {
+        out.extend_from_slice(about_token(fault).as_bytes());
+        out.push(b'.');
+    });
+}
+
+/// What is wrong with a token, in words that fit between quotes.
+pub(super) fn about_token(fault: TokenFault) -> &'static str {
+    match fault {
+        TokenFault::Missing => "A token is needed",
+        TokenFault::Several => "There is more than one token",
+        TokenFault::Malformed => "This is no signed token that is understood here",
+        TokenFault::UnknownIssuer => "The token is of an issuer that is not known here",
+        TokenFault::Algorithm => "The token is signed with an algorithm that is not accepted",
+        TokenFault::UnknownKey => "The token is signed with a key that is not known here",
+        TokenFault::Signature => "The signature of the token is wrong",
+        TokenFault::Audience => "The token is for another audience",
+        TokenFault::NoExpiry => "The token does not say when it expires",
+        TokenFault::Expired => "The token has expired",
+        TokenFault::NotYet => "The token is not valid yet",
+        TokenFault::NoSubject => "The token does not name its subject",
+        TokenFault::NoKeys => "It cannot be told now whether the token is valid. Try again later",
+    }
 }
 
 fn violated_policies(out: &mut Vec<u8>, verdict: &Verdict<'_>) {

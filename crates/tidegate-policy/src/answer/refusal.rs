@@ -11,7 +11,7 @@ use super::pad::Pad;
 use super::reject::{Moment, Reject};
 use super::usual::Usual;
 use super::{Answers, LimitFields, accept, body, mark_failure, number};
-use crate::{Course, KeyPlace, KeyRefusal, Reason, Refusal, Request, Verdict};
+use crate::{Course, IdentityRefusal, KeyPlace, Reason, Refusal, Request, TokenFault, Verdict};
 
 /// Room for the body and the changing fields of a usual refusal.
 const USUAL_BYTES: usize = 512;
@@ -98,19 +98,52 @@ impl Answers {
         respond(request, StatusCode::FORBIDDEN, fields, text.into())
     }
 
-    /// The whole response to a request whose API key was refused: 401.
-    pub fn refuse_key(&self, refusal: &KeyRefusal<'_>, request: &Request<'_>) -> Response<Bytes> {
+    /// The whole response to a request whose credential was refused: 401, or 503 if nobody can tell whether its token holds.
+    pub fn refuse_identity(&self, refusal: &IdentityRefusal<'_>, request: &Request<'_>) -> Response<Bytes> {
         let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
-        let challenge = match refusal.place {
-            KeyPlace::Header(name) if name == header::AUTHORIZATION => "Bearer",
-            KeyPlace::Header(_) | KeyPlace::Query(_) | KeyPlace::Cookie(_) => "ApiKey",
+        let status = match refusal {
+            IdentityRefusal::Token(TokenFault::NoKeys) => {
+                fields.insert(header::RETRY_AFTER, KEYS_RETRY_AFTER);
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            _ => {
+                fields.insert(header::WWW_AUTHENTICATE, challenge(refusal));
+                StatusCode::UNAUTHORIZED
+            }
         };
-        fields.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         let mut text = Vec::with_capacity(USUAL_BYTES);
-        body::refused_key(&mut text, refusal);
+        match refusal {
+            IdentityRefusal::ApiKey(refusal) => body::refused_key(&mut text, refusal),
+            IdentityRefusal::Token(fault) => body::refused_token(&mut text, *fault),
+        }
         about_body(request, &mut fields);
-        respond(request, StatusCode::UNAUTHORIZED, fields, text.into())
+        respond(request, status, fields, text.into())
     }
+}
+
+/// When the keys of an issuer may be there: they are asked for about as often.
+const KEYS_RETRY_AFTER: HeaderValue = HeaderValue::from_static("10");
+
+/// What would be accepted instead. RFC 6750 section 3: the error is named only if there was a token.
+fn challenge(refusal: &IdentityRefusal<'_>) -> HeaderValue {
+    match refusal {
+        IdentityRefusal::ApiKey(refusal) if refusal.places.iter().any(is_authorization) => {
+            HeaderValue::from_static("Bearer")
+        }
+        IdentityRefusal::ApiKey(_) => HeaderValue::from_static("ApiKey"),
+        IdentityRefusal::Token(TokenFault::Missing) => HeaderValue::from_static("Bearer"),
+        IdentityRefusal::Token(fault) => {
+            let text = format!(
+                "Bearer error=\"invalid_token\", error_description=\"{}\"",
+                body::about_token(*fault)
+            );
+            HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("Bearer"))
+        }
+    }
+}
+
+fn is_authorization(place: &KeyPlace) -> bool {
+    *place == KeyPlace::Header(header::AUTHORIZATION)
 }
 
 /// `wait`, longer by up to `percent` of it. How much depends on the nanosecond of the refusal, which no two clients share often.

@@ -23,10 +23,17 @@ pub(super) fn expression(
 }
 
 /// Parts of a key that are named by what clients send: such a name may hold any character.
-const NAMED_KINDS: [&str; 5] = ["header.", "cookie.", "query.", "path.", "body.form."];
+const NAMED_KINDS: [&str; 6] = [
+    "header.",
+    "cookie.",
+    "query.",
+    "path.",
+    "body.form.",
+    "client.ip/",
+];
 
 /// What only expressions know, whatever follows.
-const VARIABLES: [&str; 6] = ["request.", "claims.", "identity.", "tls.", "bot.", "geo."];
+const VARIABLES: [&str; 5] = ["request.", "identity.", "tls.", "bot.", "geo."];
 
 /// Whether the part `text` of a key is an expression, and none of the plain names.
 pub(super) fn is_expression(text: &str) -> bool {

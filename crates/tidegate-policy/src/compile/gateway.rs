@@ -10,7 +10,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::listener;
-use crate::config::{Bounds, Gateway, StoreSettings, Timeouts, Trust};
+use crate::config::{Bounds, ForwardedField, Gateway, StoreSettings, Timeouts, Trust};
 use crate::document::gateway::{BoundsText, GatewayText, StoreText, TimeoutsText};
 use crate::document::node::Spanned;
 use crate::document::report::{Report, quoted};
@@ -47,6 +47,7 @@ pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
             .as_ref()
             .map_or(default.listen, |texts| listener::listeners(texts, report)),
         trust: trust(text, report),
+        forwarded_field: forwarded_field(text, report),
         timeouts: timeouts(&text.timeouts, report),
         bounds: bounds(&text.limits, report),
         workers: text
@@ -101,6 +102,18 @@ fn trust(text: &GatewayText, report: &mut Report<'_>) -> Trust {
         (None, Some(networks)) => Trust::Proxies(networks),
         (None, None) => Trust::Nobody,
     }
+}
+
+fn forwarded_field(text: &GatewayText, report: &mut Report<'_>) -> ForwardedField {
+    let Some(field) = &text.forwarded_field else {
+        return ForwardedField::default();
+    };
+    if text.trusted_proxies.is_none() && text.trusted_hops.is_none() {
+        let message = "nobody is trusted, so this field of a request is not looked at";
+        let cure = "name your proxies in `trusted_proxies`, or remove it";
+        report.warning(field.at, message, cure);
+    }
+    field.value
 }
 
 fn network(text: &Spanned<String>, report: &mut Report<'_>) -> Option<IpNet> {

@@ -1,12 +1,18 @@
 //! What `identity` means.
 
+mod jwt;
+
 use http::HeaderName;
 
 use super::gateway::within;
-use crate::config::{ApiKeySettings, IdentitySettings, KeyPlace, Treatment};
-use crate::document::identity::{ApiKeyText, IdentityText};
+use crate::config::{
+    ApiKeySettings, IdentitySettings, JwtSettings, KeyPlace, ProofOrder, TokenPlace, Treatment,
+};
+use crate::document::identity::{ApiKeyText, IdentityText, ProofKind};
 use crate::document::node::{Place, Spanned};
 use crate::document::report::{Report, quoted};
+
+pub(super) use jwt::claim;
 
 /// Below this many bits, whole providers count as one client.
 const WIDE_IPV6_PREFIX: u8 = 32;
@@ -16,12 +22,51 @@ const ONE_IPV6_NETWORK: u8 = 64;
 
 pub(super) fn identity(text: &IdentityText, report: &mut Report<'_>) -> IdentitySettings {
     let default = IdentitySettings::default();
+    let mut api_key = text.api_key.as_ref().and_then(|text| api_key(text, report));
+    let mut jwt = text.has_jwt.then(|| jwt::jwt(&text.jwt, report)).flatten();
+    if let (Some(api_key), Some(jwt)) = (&mut api_key, &mut jwt) {
+        let shared = share_a_place(api_key, jwt);
+        (api_key.beside_tokens, jwt.beside_api_keys) = (shared, shared);
+    }
     IdentitySettings {
-        api_key: text.api_key.as_ref().and_then(|text| api_key(text, report)),
+        api_key,
+        jwt,
+        order: order(text, report),
         ipv6_prefix: text
             .ipv6_prefix
             .as_ref()
             .map_or(default.ipv6_prefix, |text| ipv6_prefix(text, report)),
+    }
+}
+
+/// Whether API keys and tokens may stand in the same place.
+fn share_a_place(api_key: &ApiKeySettings, jwt: &JwtSettings) -> bool {
+    jwt.places.iter().any(|token| {
+        api_key.places.iter().any(|key| match (token, key) {
+            (TokenPlace::Header(token), KeyPlace::Header(key)) => token == key,
+            (TokenPlace::Cookie(token), KeyPlace::Cookie(key)) => token == key,
+            _ => false,
+        })
+    })
+}
+
+fn order(text: &IdentityText, report: &mut Report<'_>) -> ProofOrder {
+    let (Some(kinds), Some(at)) = (&text.order, text.order_at) else {
+        return ProofOrder::default();
+    };
+    let kinds: Vec<ProofKind> = kinds.iter().map(|kind| kind.value).collect();
+    if !(text.has_jwt && text.api_key.is_some()) {
+        let message = "`order` says nothing here: it is for files with both `jwt` and `api_key`";
+        report.warning(at, message, "remove it");
+    }
+    match kinds[..] {
+        [ProofKind::Jwt, ProofKind::ApiKey] => ProofOrder::JwtFirst,
+        [ProofKind::ApiKey, ProofKind::Jwt] => ProofOrder::ApiKeyFirst,
+        _ => {
+            let message = "`order` names each kind of credential once";
+            report.error(at, message, "write `[jwt, api_key]` or `[api_key, jwt]`");
+            ProofOrder::default()
+        }
     }
 }
 
@@ -42,48 +87,35 @@ fn ipv6_prefix(text: &Spanned<u64>, report: &mut Report<'_>) -> u8 {
 }
 
 fn api_key(text: &ApiKeyText, report: &mut Report<'_>) -> Option<ApiKeySettings> {
-    let place = place(text, report);
+    let places = places(text, report);
     let treatment =
         |text: &Option<Spanned<Treatment>>, default| text.as_ref().map_or(default, |text| text.value);
     Some(ApiKeySettings {
-        place: place?,
+        places: places?,
+        beside_tokens: false,
         keys: text.keys.as_ref()?.value.clone(),
+        strip: text.strip.as_ref().is_some_and(|strip| strip.value),
         on_missing: treatment(&text.on_missing, Treatment::Anonymous),
         on_unknown: treatment(&text.on_unknown, Treatment::Reject),
         on_revoked: treatment(&text.on_revoked, Treatment::Reject),
     })
 }
 
-fn place(text: &ApiKeyText, report: &mut Report<'_>) -> Option<KeyPlace> {
-    let mut places = Vec::new();
-    if let Some(header) = &text.header {
-        places.push((
-            header.at,
-            header_name(&header.value, header.at, report).map(KeyPlace::Header),
-        ));
-    }
-    if let Some(query) = &text.query {
-        places.push((query.at, Some(KeyPlace::Query(query.value.clone()))));
-    }
-    if let Some(cookie) = &text.cookie {
-        let name = cookie_name(&cookie.value, cookie.at, report);
-        places.push((cookie.at, name.map(KeyPlace::Cookie)));
-    }
-    if let Some((at, _)) = places.get(1) {
-        report.error(
-            *at,
-            "an API key is looked for in one place",
-            "keep one of `header`, `query` and `cookie`",
-        );
-    }
+/// The places of API keys, in the order in which they are looked at.
+fn places(text: &ApiKeyText, report: &mut Report<'_>) -> Option<Vec<KeyPlace>> {
+    let header = text.header.as_ref();
+    let header = header.map(|name| header_name(&name.value, name.at, report).map(KeyPlace::Header));
+    let query = text.query.as_ref();
+    let query = query.map(|name| Some(KeyPlace::Query(name.value.clone())));
+    let cookie = text.cookie.as_ref();
+    let cookie = cookie.map(|name| cookie_name(&name.value, name.at, report).map(KeyPlace::Cookie));
+    let places: Vec<Option<KeyPlace>> = [header, query, cookie].into_iter().flatten().collect();
     if places.is_empty() {
-        report.error(
-            text.at,
-            "`api_key` does not say where the key is",
-            "add `header: x-api-key`",
-        );
+        let message = "`api_key` does not say where the key is";
+        report.error(text.at, message, "add `header: x-api-key`");
+        return None;
     }
-    places.into_iter().next().and_then(|(_, place)| place)
+    places.into_iter().collect()
 }
 
 /// The header field called `name`, which stands at `at`.

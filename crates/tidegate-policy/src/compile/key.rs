@@ -2,7 +2,7 @@
 
 use super::body;
 use super::expression::{expression, is_expression};
-use super::identity::{cookie_name, header_name};
+use super::identity::{claim, cookie_name, header_name};
 use crate::document::identity::IdentityText;
 use crate::document::node::Spanned;
 use crate::document::policy::{OnMissing, PolicyText};
@@ -15,7 +15,7 @@ use crate::set::path::PathPattern;
 const MAX_PARTS: usize = 16;
 
 /// What parts look like, for cures.
-const PARTS: &str = "a part is `client.ip`, `identity`, `method`, `host`, `header.<name>`, `cookie.<name>`, `query.<name>`, `path.<name>` or `body.json.<path>`";
+const PARTS: &str = "a part is `client.ip`, `identity`, `method`, `host`, `header.<name>`, `cookie.<name>`, `query.<name>`, `path.<name>`, `claims.<name>` or `body.json.<path>`";
 
 /// Header fields in which proxies tell the client's address, and clients tell what they like.
 const ADDRESS_HEADERS: [&str; 9] = [
@@ -60,12 +60,20 @@ pub(super) fn recipe(
                 "keep one of them",
             );
         }
-        if part.from == From::Identity && !identity.has_api_key {
+        if part.from == From::Identity && !identity.proves {
             let message = "nobody has an identity here: this counts by the client's address";
             report.warning(
                 text.at,
                 message,
-                "add `identity: { api_key: … }`, or write `client.ip`",
+                "add `identity: { api_key: … }` or `identity: { jwt: … }`, or write `client.ip`",
+            );
+        }
+        if matches!(part.from, From::Claim(_)) && !identity.has_jwt {
+            let message = "no request has claims here: they come with tokens";
+            report.warning(
+                text.at,
+                message,
+                "add `identity: { jwt: … }`, or remove this part",
             );
         }
         parts.push(part);
@@ -108,6 +116,13 @@ fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Op
         Some(("query", name)) => Some(query(text, name, report)),
         Some(("body", part)) => Some(From::Body(body::part(part, text.at, report)?)),
         Some(("path", name)) => Some(path(text, name, paths, report)?),
+        Some(("claims", name)) => {
+            let name = Spanned {
+                value: name.to_owned(),
+                at: text.at,
+            };
+            Some(From::Claim(claim(&name, report)?))
+        }
         Some(_) => None,
     };
     match from {
@@ -176,7 +191,7 @@ fn unknown(text: &Spanned<String>, report: &mut Report<'_>) {
     let known = ["client.ip", "identity", "method", "host"];
     let cure = match nearest(&text.value, known) {
         Some(known) => format!("did you mean `{known}`?"),
-        None => match nearest(first, ["header", "cookie", "query", "path", "body"]) {
+        None => match nearest(first, ["header", "cookie", "query", "path", "claims", "body"]) {
             Some(kind) if rest.is_empty() => format!("say which one: `{kind}.<name>`"),
             Some(kind) => format!("did you mean {}?", quoted(&format!("{kind}.{rest}"))),
             None => PARTS.to_owned(),
@@ -194,6 +209,7 @@ impl From {
             | Self::Cookie(_)
             | Self::Query(_)
             | Self::Body(_)
+            | Self::Claim(_)
             | Self::Expression(_) => true,
         }
     }

@@ -18,7 +18,7 @@ pub(super) fn overrides(
     identity: &IdentityText,
     report: &mut Report<'_>,
 ) -> Vec<Override> {
-    if let (Some(first), false) = (text.overrides.first(), identity.has_api_key) {
+    if let (Some(first), false) = (text.overrides.first(), identity.proves) {
         let message = "nobody is a subject here: subjects come with API keys";
         let cure = "add `identity: { api_key: … }`, or remove `overrides`";
         report.warning(first.at, message, cure);

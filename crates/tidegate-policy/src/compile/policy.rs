@@ -198,9 +198,9 @@ fn tiers(
     identity: &IdentityText,
     report: &mut Report<'_>,
 ) -> Vec<(Tier, Vec<PolicyLimit>)> {
-    if let (Some((tier, _)), false) = (text.tiers.first(), identity.has_api_key) {
-        let message = "nobody has a tier here: tiers come with API keys";
-        let cure = "add `identity: { api_key: … }`, or remove `tiers`";
+    if let (Some((tier, _)), false) = (text.tiers.first(), identity.proves) {
+        let message = "nobody has a tier here: tiers come with API keys and tokens";
+        let cure = "add `identity: { api_key: … }` or `identity: { jwt: … }`, or remove `tiers`";
         report.warning(tier.at, message, cure);
     }
     if let Some((tier, _)) = text.tiers.get(MAX_TIERS) {

@@ -13,8 +13,10 @@ use super::{Listener, RequestIds};
 pub struct Gateway {
     /// Addresses to listen on, at least one. Default: `127.0.0.1:8080`.
     pub listen: Vec<Listener>,
-    /// Whose `X-Forwarded-For` is believed. Default: nobody's.
+    /// Whose forwarded field is believed. Default: nobody's.
     pub trust: Trust,
+    /// In which field proxies say who came before them. Default: `X-Forwarded-For`.
+    pub forwarded_field: ForwardedField,
     /// How long each step may take.
     pub timeouts: Timeouts,
     /// How much a client may send.
@@ -30,6 +32,7 @@ impl Default for Gateway {
         Self {
             listen: vec![SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080)).into()],
             trust: Trust::Nobody,
+            forwarded_field: ForwardedField::default(),
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),
             workers: None,
@@ -38,7 +41,7 @@ impl Default for Gateway {
     }
 }
 
-/// Whose `X-Forwarded-For` is believed. The field is read from the right, and only as far as trust goes.
+/// Whose forwarded field is believed. The field is read from the right, and only as far as trust goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     /// Nobody's: the client is whoever opened the connection.
@@ -48,6 +51,26 @@ pub enum Trust {
     Hops(NonZeroU8),
     /// That of peers in these networks.
     Proxies(Vec<IpNet>),
+}
+
+/// In which field proxies say who came before them. One of them, never both: a proxy that writes one passes a forged other on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ForwardedField {
+    /// `X-Forwarded-For`.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+}
+
+impl ForwardedField {
+    /// Its name, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::XForwardedFor => "x-forwarded-for",
+            Self::Forwarded => "forwarded",
+        }
+    }
 }
 
 /// How long each step of the gateway may take.

@@ -7,7 +7,7 @@ use super::listener::{ListenerText, listeners};
 use super::node::{Node, Place, Spanned, Value};
 use super::report::Report;
 use super::scalar;
-use crate::config::RequestIds;
+use crate::config::{ForwardedField, RequestIds};
 
 /// `gateway`, as typed.
 #[derive(Debug, Default)]
@@ -16,6 +16,7 @@ pub(crate) struct GatewayText {
     pub(crate) upstream: Option<Spanned<String>>,
     pub(crate) trusted_proxies: Option<Vec<Spanned<String>>>,
     pub(crate) trusted_hops: Option<Spanned<u64>>,
+    pub(crate) forwarded_field: Option<Spanned<ForwardedField>>,
     /// Where `trusted_hops` stands if both ways to trust are written, rightly or not.
     pub(crate) trusted_twice_at: Option<Place>,
     pub(crate) timeouts: TimeoutsText,
@@ -32,6 +33,7 @@ impl GatewayText {
             upstream: fields.read("upstream", report, scalar::text),
             trusted_proxies: fields.read("trusted_proxies", report, texts),
             trusted_hops: fields.read("trusted_hops", report, scalar::integer),
+            forwarded_field: fields.read("forwarded_field", report, forwarded_field),
             trusted_twice_at: fields.place("trusted_proxies").and(fields.place("trusted_hops")),
             timeouts: fields
                 .read("timeouts", report, TimeoutsText::read)
@@ -47,6 +49,14 @@ impl GatewayText {
         fields.finish(report);
         Some(gateway)
     }
+}
+
+fn forwarded_field(node: &Node, report: &mut Report<'_>) -> Option<Spanned<ForwardedField>> {
+    let words = [
+        ("x-forwarded-for", ForwardedField::XForwardedFor),
+        ("forwarded", ForwardedField::Forwarded),
+    ];
+    scalar::choice(node, &words, report)
 }
 
 /// `gateway.timeouts`, as typed.

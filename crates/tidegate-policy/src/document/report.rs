@@ -26,6 +26,8 @@ pub(crate) struct Report<'a> {
     /// How many of either there were.
     error_count: usize,
     warning_count: usize,
+    /// Lines that are not shown: a secret stands there.
+    secret_lines: Vec<usize>,
     /// What will be worth a warning from some moment on.
     expiries: Vec<(Timestamp, Problem)>,
 }
@@ -39,6 +41,7 @@ impl<'a> Report<'a> {
             warnings: Vec::new(),
             error_count: 0,
             warning_count: 0,
+            secret_lines: Vec::new(),
             expiries: Vec::new(),
         }
     }
@@ -50,6 +53,12 @@ impl<'a> Report<'a> {
             let problem = self.problem(Severity::Error, at, message.into(), cure.into());
             self.errors.push(problem);
         }
+    }
+
+    /// The same, where the line must not be shown, neither for this error nor for another.
+    pub(crate) fn secret_error(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
+        self.secret_lines.push(at.line);
+        self.error(at, message, cure);
     }
 
     /// Something that is allowed and probably not meant.
@@ -99,6 +108,11 @@ impl<'a> Report<'a> {
         let mut each = self.errors;
         each.extend(self.warnings);
         each.truncate(MAX_PROBLEMS);
+        for problem in &mut each {
+            if self.secret_lines.contains(&problem.line) {
+                problem.snippet.clear();
+            }
+        }
         each.sort_by_key(|problem| (problem.line, problem.column));
         Problems {
             unreported: self.error_count + self.warning_count - each.len(),

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use http::HeaderName;
 use http::header::AUTHORIZATION;
+use serde_json::Value as Json;
 use smallvec::SmallVec;
 use tidegate_core::{Key, KeyBuilder, KeyHasher};
 
@@ -12,8 +13,9 @@ use super::body::BodyPart;
 use super::{host, parts};
 use crate::document::policy::OnMissing;
 use crate::expression::{Expression, Scope, Text, Value as Computed};
+use crate::identity::text_of;
 use crate::request::body::{Kind, Seen};
-use crate::{AddressPart, ExpressionFault, Identity, Request};
+use crate::{AddressPart, ClaimPath, ExpressionFault, Identity, Request};
 
 /// What a policy counts by.
 #[derive(Clone, Debug)]
@@ -43,6 +45,8 @@ pub(crate) enum From {
     Cookie(String),
     Query(String),
     Body(BodyPart),
+    /// What the token of the request claims.
+    Claim(ClaimPath),
     /// For each path pattern of the policy, the segment that has the name.
     Path(Vec<usize>),
     Expression(Expression),
@@ -69,7 +73,11 @@ pub(crate) struct Value<'v> {
 enum Bytes<'v> {
     Text(Cow<'v, [u8]>),
     Address(AddressPart),
-    OfIssuer { issuer: &'v str, subject: &'v str },
+    /// Of what a token says: a subject or a claim, which mean something only together with who says it.
+    OfIssuer {
+        issuer: &'v str,
+        text: Cow<'v, str>,
+    },
 }
 
 /// Kinds of values. They are hashed, so a number once given keeps its meaning.
@@ -87,10 +95,38 @@ mod kind {
     pub(super) const BODY_TEXT: u8 = 11;
     pub(super) const BODY_NUMBER: u8 = 12;
     pub(super) const BODY_BOOL: u8 = 13;
-    pub(super) const TOKEN_SUBJECT: u8 = 11;
+    pub(super) const TOKEN_SUBJECT: u8 = 14;
+    pub(super) const CLAIMED_TEXT: u8 = 15;
+    pub(super) const CLAIMED_NUMBER: u8 = 16;
+    pub(super) const CLAIMED_BOOL: u8 = 17;
     pub(super) const COMPUTED_TEXT: u8 = 20;
     pub(super) const COMPUTED_WHOLE: u8 = 21;
     pub(super) const COMPUTED_BOOL: u8 = 22;
+
+    /// All of them, so that no two are the same.
+    #[cfg(test)]
+    pub(super) const ALL: [u8; 20] = [
+        ADDRESS,
+        SUBJECT,
+        ANONYMOUS,
+        METHOD,
+        HOST,
+        HEADER,
+        COOKIE,
+        QUERY,
+        PATH,
+        FALLBACK,
+        BODY_TEXT,
+        BODY_NUMBER,
+        BODY_BOOL,
+        TOKEN_SUBJECT,
+        CLAIMED_TEXT,
+        CLAIMED_NUMBER,
+        CLAIMED_BOOL,
+        COMPUTED_TEXT,
+        COMPUTED_WHOLE,
+        COMPUTED_BOOL,
+    ];
 }
 
 impl Recipe {
@@ -187,9 +223,9 @@ pub(crate) fn finish(mut beginning: KeyBuilder, values: &Values<'_>) -> Key {
             Bytes::Text(text) => beginning.part(text),
             Bytes::Address(address) => beginning.part(address.as_ref()),
             // The kind says that two parts follow.
-            Bytes::OfIssuer { issuer, subject } => {
+            Bytes::OfIssuer { issuer, text } => {
                 beginning.part(issuer.as_bytes());
-                beginning.part(subject.as_bytes())
+                beginning.part(text.as_bytes())
             }
         };
     }
@@ -218,7 +254,10 @@ impl From {
                     ..
                 } => Value {
                     kind: kind::TOKEN_SUBJECT,
-                    bytes: Bytes::OfIssuer { issuer, subject },
+                    bytes: Bytes::OfIssuer {
+                        issuer,
+                        text: Cow::Borrowed(subject),
+                    },
                 },
                 Identity::Anonymous => Value::address(kind::ANONYMOUS, request.client, ipv6_prefix),
             }),
@@ -252,6 +291,7 @@ impl From {
                 }
                 Seen::Value(_) | Seen::Absent | Seen::Unclear => None,
             },
+            Self::Claim(name) => claimed(name, identity),
             Self::Path(places) => {
                 let place = *places.get(found.pattern)?;
                 let segment = found.segments.get(place)?;
@@ -261,6 +301,27 @@ impl From {
             Self::Expression(_) => None,
         }
     }
+}
+
+/// What the token of `identity` says under `name`, if that can be a key: a text, a number, true or false.
+fn claimed<'v>(name: &ClaimPath, identity: &'v Identity) -> Option<Value<'v>> {
+    let Identity::Known {
+        issuer: Some(issuer),
+        claims: Some(claims),
+        ..
+    } = identity
+    else {
+        return None;
+    };
+    let value = name.of(claims)?;
+    let text = text_of(value)?;
+    let bytes = Bytes::OfIssuer { issuer, text };
+    let kind = match value {
+        Json::Number(_) => kind::CLAIMED_NUMBER,
+        Json::Bool(_) => kind::CLAIMED_BOOL,
+        _ => kind::CLAIMED_TEXT,
+    };
+    Some(Value { kind, bytes })
 }
 
 impl<'v> Value<'v> {
@@ -298,5 +359,16 @@ fn into_bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
     match text {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn no_two_kinds_of_values_have_the_same_number() {
+        let different: std::collections::HashSet<u8> = kind::ALL.into_iter().collect();
+        assert_eq!(different.len(), kind::ALL.len());
     }
 }

@@ -11,7 +11,7 @@ use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
-use tidegate_policy::{RequestIds, Tls};
+use tidegate_policy::{ForwardedField, RequestIds, Tls};
 use tidegate_store::Store;
 
 use super::body::{Early, Gate, OnBreak, Progress, Reader, RequestBody, ResponseBody, UpstreamBody};
@@ -83,8 +83,8 @@ impl<S: Store> Door<S> {
             tls: self.tls.as_deref(),
             door: &reader,
         };
-        let pipeline = &self.worker.pipeline;
-        let admission = pipeline.admit(&live, &mut request, caller, hold, record);
+        let Worker { pipeline, tokens, .. } = &*self.worker;
+        let admission = pipeline.admit(&live, &mut request, caller, hold, record, tokens);
         let (mut admitted, early) = match admission.await {
             Admission::Answered(response) => return response.map(ResponseBody::whole),
             Admission::Crowded(admitted) => return failed(Fault::Crowded, Some(&admitted), record),
@@ -175,7 +175,8 @@ impl<S: Store> Door<S> {
         } else {
             Claims::Refused
         };
-        self.readdress(&mut head, &body, claims);
+        let field = admitted.live.config.gateway.forwarded_field;
+        self.readdress(&mut head, &body, (claims, field));
         admitted.tell_origin(&mut head.headers);
         (self.gated(Request::from_parts(head, body)), progress)
     }
@@ -194,7 +195,7 @@ impl<S: Store> Door<S> {
         response.map(|body| ResponseBody::upstream(body).holding(hold))
     }
 
-    fn readdress(&self, head: &mut Parts, body: &RequestBody, claims: Claims) {
+    fn readdress(&self, head: &mut Parts, body: &RequestBody, (claims, field): (Claims, ForwardedField)) {
         if head.version == Version::HTTP_2 {
             fields::join_cookies(&mut head.headers);
         }
@@ -206,7 +207,7 @@ impl<S: Store> Door<S> {
             head.headers.remove(EXPECT);
         }
         head.version = Version::HTTP_11;
-        fields::set_forwarded(&mut head.headers, &self.origin, claims);
+        fields::set_forwarded(&mut head.headers, &self.origin, claims, field);
         self.add_via(&mut head.headers);
         if body.size_hint().exact().is_none() {
             // Said by name, because hyper takes a GET without it for one without a body.

@@ -1,6 +1,6 @@
 //! One thread of the gateway: its runtime, its listeners, its connections, its pool.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::rc::Rc;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
 use tidegate_core::HoldId;
+use tidegate_policy::TokenCache;
 use tidegate_store::Store;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions};
@@ -61,6 +62,8 @@ pub(crate) struct Worker<S> {
     /// Places for handshakes.
     pub(crate) handshakes: Semaphore,
     view: View,
+    /// What it knows of tokens that came before.
+    pub(crate) tokens: RefCell<TokenCache>,
     holds: Cell<u64>,
     leaving: Cell<bool>,
     stopping: Cell<bool>,
@@ -116,6 +119,7 @@ impl<S: Store> Worker<S> {
             handshakes: Semaphore::new(handshakes),
             common,
             view: pipeline.view(),
+            tokens: RefCell::default(),
             pipeline,
             deadlines,
             holds: Cell::new(first_hold(index)),

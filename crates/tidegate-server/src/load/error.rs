@@ -4,6 +4,8 @@ use std::{error, fmt, io};
 
 use tidegate_policy::Problems;
 
+use super::TokenKeysFault;
+
 /// Why there is no configuration.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -32,6 +34,15 @@ pub enum LoadError {
         named_in: String,
         /// Why.
         error: io::Error,
+    },
+    /// The keys of an issuer of tokens cannot be used.
+    TokenKeys {
+        /// The file, or the environment variable, that should hold them.
+        place: String,
+        /// The policy file.
+        named_in: String,
+        /// What is wrong with them.
+        fault: TokenKeysFault,
     },
     /// A file says something wrong.
     Invalid(Problems),
@@ -73,6 +84,14 @@ impl fmt::Display for LoadError {
                 f,
                 "cannot read {name}, the addresses that {named_in} names: {} (write one address or network a line)",
                 in_words(error)
+            ),
+            Self::TokenKeys {
+                place,
+                named_in,
+                fault,
+            } => write!(
+                f,
+                "cannot use {place}, the keys of tokens that {named_in} names: {fault}"
             ),
             Self::Invalid(problems) => problems.fmt(f),
         }

@@ -8,13 +8,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tidegate_core::{KeyHasher, TableSize};
-use tidegate_policy::{ApiKeys, Keyring, PolicyFile, RequestIds, Upstream, compile};
+use tidegate_policy::{ApiKeys, Identifier, Keyring, PolicyFile, RequestIds, Upstream, compile};
 use tidegate_server::clock::Clock;
 use tidegate_server::gateway::{Drained, Farewell, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
 use tidegate_server::metrics::Metrics;
 use tidegate_server::pipeline::Pipeline;
 use tidegate_server::tls::TlsSwitch;
+use tidegate_server::token_keys::TokenKeys;
 use tidegate_store::{Memory, Store};
 use tokio::sync::oneshot;
 
@@ -149,8 +150,12 @@ fn live(policies: &str, keys: &str) -> Live {
         ApiKeys { settings, keyring }
     });
     Live {
+        identifier: Identifier {
+            api_keys,
+            ..Identifier::default()
+        },
+        token_keys: TokenKeys::default(),
         config,
-        api_keys,
         tls: Vec::new(),
         meters: Arc::default(),
     }

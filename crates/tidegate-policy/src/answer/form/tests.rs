@@ -5,7 +5,7 @@ use http::{HeaderValue, Method, Response};
 
 use crate::answer::tests::NOW;
 use crate::fixture::{bucket, decisions, deny, fields, get, plan};
-use crate::{Answers, KeyFault, KeyPlace, KeyRefusal, Request, StoreFailure, Verdict};
+use crate::{Answers, IdentityRefusal, KeyFault, KeyPlace, KeyRefusal, Request, StoreFailure, Verdict};
 
 fn answer(verdict: &Verdict<'_>, request: &Request<'_>) -> Response<Bytes> {
     Answers::default().refuse(verdict, request, NOW).unwrap()
@@ -71,13 +71,13 @@ fn the_page_may_do_nothing_but_what_is_on_it() {
 
 #[test]
 fn whatever_a_page_quotes_is_escaped() {
-    let place = KeyPlace::Query("k<script>\"'&".to_owned());
-    let refusal = KeyRefusal {
+    let places = [KeyPlace::Query("k<script>\"'&".to_owned())];
+    let refusal = IdentityRefusal::ApiKey(KeyRefusal {
         fault: KeyFault::Missing,
-        place: &place,
-    };
+        places: &places,
+    });
     let headers = fields(&[("accept", "text/html")]);
-    let page = Answers::default().refuse_key(&refusal, &get(&headers));
+    let page = Answers::default().refuse_identity(&refusal, &get(&headers));
     assert!(
         text(&page).contains("k&lt;script&gt;&quot;&#39;&amp;"),
         "{}",
@@ -156,9 +156,13 @@ fn each_refusal_has_its_code_of_grpc() {
     let failed = plan.conclude(Err(StoreFailure::Timeout));
     assert_eq!(code(answer(&failed, &request)), "14");
     assert_eq!(code(Answers::default().refuse_access(&request)), "7");
-    let place = KeyPlace::Query("clé%\n".to_owned());
+    let places = [KeyPlace::Query("clé%\n".to_owned())];
     let fault = KeyFault::Missing;
-    let unknown = Answers::default().refuse_key(&KeyRefusal { fault, place: &place }, &request);
+    let refusal = IdentityRefusal::ApiKey(KeyRefusal {
+        fault,
+        places: &places,
+    });
+    let unknown = Answers::default().refuse_identity(&refusal, &request);
     let message: &HeaderValue = &unknown.headers()["grpc-message"];
     assert!(
         message.to_str().unwrap().contains("cl%C3%A9%25%0A"),

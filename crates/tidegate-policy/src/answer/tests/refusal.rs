@@ -6,7 +6,8 @@ use tidegate_core::{Decisions, Limit, Mode, Outcome};
 use super::NOW;
 use crate::fixture::{allow, bucket, decision, decisions, deny, fields, get, lines, plan, policy, rate};
 use crate::{
-    Answers, KeyFault, KeyPlace, KeyRefusal, OnStoreFailure, Plan, Policy, Refusal, Request, StoreFailure,
+    Answers, IdentityRefusal, KeyFault, KeyPlace, KeyRefusal, OnStoreFailure, Plan, Policy, Refusal, Request,
+    StoreFailure, TokenFault,
 };
 
 type Answer = Response<bytes::Bytes>;
@@ -418,14 +419,16 @@ fn several_accept_lines_are_one_list_of_bounded_length() {
     assert_eq!(media_type(&long(999)), "application/json");
 }
 
+/// The response to a request without anything else, whose API key was refused.
+fn refused_key(fault: KeyFault, places: &[KeyPlace]) -> Answer {
+    let refusal = IdentityRefusal::ApiKey(KeyRefusal { fault, places });
+    Answers::default().refuse_identity(&refusal, &get(&HeaderMap::new()))
+}
+
 #[test]
 fn a_refused_key_is_401_with_a_challenge_and_names_the_place() {
-    let place = KeyPlace::Header(http::HeaderName::from_static("x-api-key"));
-    let refusal = KeyRefusal {
-        fault: KeyFault::Unknown,
-        place: &place,
-    };
-    let answer = Answers::default().refuse_key(&refusal, &get(&HeaderMap::new()));
+    let places = [KeyPlace::Header(http::HeaderName::from_static("x-api-key"))];
+    let answer = refused_key(KeyFault::Unknown, &places);
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(
         lines(answer.headers()),
@@ -443,13 +446,72 @@ fn a_refused_key_is_401_with_a_challenge_and_names_the_place() {
 fn each_fault_of_a_key_has_its_error() {
     let bearer = KeyPlace::Header(http::header::AUTHORIZATION);
     let query = KeyPlace::Query("k\"1".to_owned());
-    for (fault, place, challenge, error) in [
-        (KeyFault::Missing, &bearer, "Bearer", "missing_api_key"),
-        (KeyFault::Revoked, &bearer, "Bearer", "revoked_api_key"),
-        (KeyFault::Missing, &query, "ApiKey", "the query parameter k\\\"1."),
+    for (fault, places, challenge, error) in [
+        (
+            KeyFault::Missing,
+            std::slice::from_ref(&bearer),
+            "Bearer",
+            "missing_api_key",
+        ),
+        (
+            KeyFault::Revoked,
+            std::slice::from_ref(&bearer),
+            "Bearer",
+            "revoked_api_key",
+        ),
+        (
+            KeyFault::Missing,
+            std::slice::from_ref(&query),
+            "ApiKey",
+            "the query parameter k\\\"1.",
+        ),
+        (
+            KeyFault::Missing,
+            &[bearer.clone(), query.clone()],
+            "Bearer",
+            "the header field authorization or the query parameter k\\\"1.",
+        ),
     ] {
-        let answer = Answers::default().refuse_key(&KeyRefusal { fault, place }, &get(&HeaderMap::new()));
+        let answer = refused_key(fault, places);
         assert_eq!(answer.headers()["www-authenticate"], challenge);
         assert!(body(&answer).contains(error), "{}", body(&answer));
     }
+}
+
+#[test]
+fn a_refused_token_says_why_as_rfc_6750_has_it() {
+    let refused =
+        |fault| Answers::default().refuse_identity(&IdentityRefusal::Token(fault), &get(&HeaderMap::new()));
+    for (fault, challenge, error) in [
+        (TokenFault::Missing, "Bearer", "missing_token"),
+        (
+            TokenFault::Expired,
+            "Bearer error=\"invalid_token\", error_description=\"The token has expired\"",
+            "expired_token",
+        ),
+        (
+            TokenFault::Audience,
+            "Bearer error=\"invalid_token\", error_description=\"The token is for another audience\"",
+            "invalid_token",
+        ),
+    ] {
+        let answer = refused(fault);
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(answer.headers()["www-authenticate"], challenge);
+        assert!(
+            body(&answer).contains(&format!("\"error\":\"{error}\"")),
+            "{}",
+            body(&answer)
+        );
+    }
+}
+
+#[test]
+fn a_token_that_nobody_can_judge_now_is_503_and_tried_again() {
+    let refusal = IdentityRefusal::Token(TokenFault::NoKeys);
+    let answer = Answers::default().refuse_identity(&refusal, &get(&HeaderMap::new()));
+    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(answer.headers()["retry-after"], "10");
+    assert!(!answer.headers().contains_key("www-authenticate"));
+    assert!(body(&answer).contains("\"error\":\"identity_unavailable\""));
 }

@@ -65,6 +65,7 @@ fn a_connection_with_tls_tells_of_it() {
     let mut world = World {
         tls: Some(Tls {
             server_name: Some("api.test".into()),
+            ..Tls::new(crate::TlsVersion::V1_3)
         }),
         ..World::default()
     };

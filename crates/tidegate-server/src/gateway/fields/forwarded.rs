@@ -3,7 +3,7 @@
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use smallvec::SmallVec;
-use tidegate_policy::is_spelling;
+use tidegate_policy::{ForwardedField, is_spelling};
 
 use super::appended;
 
@@ -25,14 +25,29 @@ pub(crate) enum Claims {
     Refused,
 }
 
+const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// Tells the upstream who asked: `X-Forwarded-For`, `-Proto` and `-Host`. A trusted peer's are kept and its address is
-/// appended; anybody else's are replaced, and the other fields that name a client are taken off.
-pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin, claims: Claims) {
+/// Tells the upstream who asked, in `field`: `X-Forwarded-For` with `-Proto` and `-Host`, or `Forwarded`. A trusted peer's are
+/// kept and its address is appended; anybody else's are replaced, and the other fields that name a client are taken off. The one
+/// that was not chosen is taken off a trusted peer's requests, too: it passes what clients forge there.
+pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin, claims: Claims, field: ForwardedField) {
     strip_claims(headers, claims);
+    match field {
+        ForwardedField::XForwardedFor => {
+            headers.remove(FORWARDED);
+            set_x_forwarded(headers, origin, claims);
+        }
+        ForwardedField::Forwarded => {
+            headers.remove(X_FORWARDED_FOR);
+            add_forwarded(headers, origin);
+        }
+    }
+}
+
+fn set_x_forwarded(headers: &mut HeaderMap, origin: &Origin, claims: Claims) {
     let believed = claims == Claims::Believed;
     if believed {
         let chain = appended(headers, &X_FORWARDED_FOR, &origin.peer);
@@ -47,6 +62,28 @@ pub(crate) fn set_forwarded(headers: &mut HeaderMap, origin: &Origin, claims: Cl
         && let Some(host) = headers.get(HOST).cloned()
     {
         headers.insert(X_FORWARDED_HOST, host);
+    }
+}
+
+/// Appends an element of RFC 7239: `for=192.0.2.7;host="a.test";proto=http`. What nobody is believed about is gone already.
+fn add_forwarded(headers: &mut HeaderMap, origin: &Origin) {
+    let mut element = b"for=".to_vec();
+    let peer = origin.peer.as_bytes();
+    if peer.contains(&b':') {
+        element.extend_from_slice(&[b"\"[", peer, b"]\""].concat());
+    } else {
+        element.extend_from_slice(peer);
+    }
+    if let Some(host) = headers.get(HOST).map(HeaderValue::as_bytes)
+        && !host.iter().any(|byte| matches!(byte, b'"' | b'\\'))
+    {
+        element.extend_from_slice(&[b";host=\"", host, b"\""].concat());
+    }
+    element.extend_from_slice(b";proto=");
+    element.extend_from_slice(origin.scheme.as_bytes());
+    if let Ok(element) = HeaderValue::from_bytes(&element) {
+        let chain = appended(headers, &FORWARDED, &element);
+        headers.insert(FORWARDED, chain);
     }
 }
 
@@ -70,8 +107,8 @@ pub(super) fn is_claim(name: &HeaderName) -> bool {
     matches!(text.as_bytes(), [b'x' | b'c' | b't' | b'f', ..])
         && (CLAIMS.iter().any(|claim| is_spelling(text, claim))
             || text
-                .get(..FORWARDED.len())
-                .is_some_and(|start| is_spelling(start, FORWARDED)))
+                .get(..X_FORWARDED.len())
+                .is_some_and(|start| is_spelling(start, X_FORWARDED)))
 }
 
 /// Whether each mark in `name` is a hyphen.
@@ -82,7 +119,7 @@ fn is_plain(name: &HeaderName) -> bool {
 }
 
 /// How the fields begin by which proxies tell what they saw: address, scheme, host, port, path prefix, certificate.
-const FORWARDED: &str = "x-forwarded-";
+const X_FORWARDED: &str = "x-forwarded-";
 
 /// Fields by which proxies and networks of proxies name the client, or the target that they rewrote: an origin that believes one of
 /// those would serve a path that no policy has seen.
@@ -135,7 +172,12 @@ mod tests {
             ("x_rewrite_url", "/login"),
             ("x-forwarder", "stays"),
         ]);
-        set_forwarded(&mut headers, &origin(), Claims::Refused);
+        set_forwarded(
+            &mut headers,
+            &origin(),
+            Claims::Refused,
+            ForwardedField::XForwardedFor,
+        );
         let told = map(&[
             ("host", "a.test"),
             ("x-forwarder", "stays"),
@@ -155,11 +197,73 @@ mod tests {
             ("x_forwarded_for", "3.3.3.3"),
             ("x-forwarded-proto", "https"),
         ]);
-        set_forwarded(&mut headers, &origin(), Claims::Believed);
+        set_forwarded(
+            &mut headers,
+            &origin(),
+            Claims::Believed,
+            ForwardedField::XForwardedFor,
+        );
         assert!(!headers.contains_key("x_forwarded_for"));
         assert_eq!(headers["x-forwarded-for"], "1.1.1.1, 2.2.2.2, 192.0.2.7");
         assert_eq!(headers.get_all("x-forwarded-for").iter().count(), 1);
         assert_eq!(headers["x-forwarded-proto"], "https");
         assert_eq!(headers["x-forwarded-host"], "a.test");
+    }
+
+    #[test]
+    fn the_field_that_was_not_chosen_is_taken_off_a_trusted_peer_s_requests() {
+        let both = [
+            ("host", "a.test"),
+            ("x-forwarded-for", "1.1.1.1"),
+            ("forwarded", "for=2.2.2.2"),
+        ];
+        let mut headers = map(&both);
+        set_forwarded(
+            &mut headers,
+            &origin(),
+            Claims::Believed,
+            ForwardedField::XForwardedFor,
+        );
+        assert!(!headers.contains_key("forwarded"));
+        let mut headers = map(&both);
+        set_forwarded(
+            &mut headers,
+            &origin(),
+            Claims::Believed,
+            ForwardedField::Forwarded,
+        );
+        assert!(!headers.contains_key("x-forwarded-for"));
+        assert_eq!(
+            headers["forwarded"],
+            "for=2.2.2.2, for=192.0.2.7;host=\"a.test\";proto=http"
+        );
+    }
+
+    #[test]
+    fn a_stranger_s_forwarded_is_replaced_and_ipv6_is_quoted() {
+        let mut headers = map(&[
+            ("host", "a.test:81"),
+            ("forwarded", "for=1.1.1.1"),
+            ("x-forwarded-for", "1.1.1.1"),
+            ("x-forwarded-proto", "https"),
+        ]);
+        let stranger = Origin {
+            peer: HeaderValue::from_static("2001:db8::1"),
+            scheme: "https",
+        };
+        set_forwarded(
+            &mut headers,
+            &stranger,
+            Claims::Refused,
+            ForwardedField::Forwarded,
+        );
+        let told = map(&[
+            ("host", "a.test:81"),
+            (
+                "forwarded",
+                "for=\"[2001:db8::1]\";host=\"a.test:81\";proto=https",
+            ),
+        ]);
+        assert_eq!(headers, told);
     }
 }

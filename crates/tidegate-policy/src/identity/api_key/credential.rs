@@ -5,8 +5,9 @@ use percent_encoding::percent_decode;
 use smallvec::SmallVec;
 
 use super::digest::MAX_KEY_BYTES;
+use crate::identity::token::is_shaped_as_token;
 use crate::set::parts;
-use crate::{KeyPlace, Request};
+use crate::{ApiKeySettings, KeyPlace, Request};
 
 /// What a request carries in the place of its API key.
 #[derive(PartialEq, Eq)]
@@ -23,11 +24,26 @@ pub(super) enum Credential {
 pub(super) type Bytes = SmallVec<[u8; 64]>;
 
 impl Credential {
-    /// The credential of `request`.
-    pub(super) fn of(request: &Request<'_>, place: &KeyPlace) -> Self {
+    /// The credential of `request`: what the first place that has one holds. If another place has a different one, nobody can say
+    /// which counts, so they prove nothing.
+    pub(super) fn of(request: &Request<'_>, settings: &ApiKeySettings) -> Self {
+        let mut found = Self::Missing;
+        for place in &settings.places {
+            match (&found, Self::at(request, place, settings.beside_tokens)) {
+                (_, Self::Missing) => {}
+                (Self::Missing, credential) => found = credential,
+                (earlier, credential) if *earlier == credential => {}
+                _ => return Self::Unfit,
+            }
+        }
+        found
+    }
+
+    fn at(request: &Request<'_>, place: &KeyPlace, beside_tokens: bool) -> Self {
+        let is_ours = |value: &&[u8]| !(beside_tokens && is_shaped_as_token(value));
         match place {
-            KeyPlace::Header(name) => Self::only(header_values(request.headers, name)),
-            KeyPlace::Cookie(name) => Self::only(parts::cookies(request.headers, name)),
+            KeyPlace::Header(name) => Self::only(header_values(request.headers, name).filter(is_ours)),
+            KeyPlace::Cookie(name) => Self::only(parts::cookies(request.headers, name).filter(is_ours)),
             KeyPlace::Query(name) => Self::only(parts::encoded_query(request.query, name)).percent_decoded(),
         }
     }
@@ -56,7 +72,11 @@ impl Credential {
     }
 }
 
-fn header_values<'a>(fields: &'a HeaderMap, name: &'a HeaderName) -> impl Iterator<Item = &'a [u8]> {
+/// The values of the field `name`; of `Authorization` those that follow `Bearer`.
+pub(in crate::identity) fn header_values<'a>(
+    fields: &'a HeaderMap,
+    name: &HeaderName,
+) -> impl Iterator<Item = &'a [u8]> {
     let is_authorization = name == header::AUTHORIZATION;
     let values = fields.get_all(name).iter().map(http::HeaderValue::as_bytes);
     values.filter_map(move |value| {
