@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, StatusCode};
 use tidegate_core::{Decisions, Timestamp};
-use tidegate_policy::{Course, Identity, KeyFault, Plan, Reason, Refusal, Verdict};
+use tidegate_policy::{Course, Identity, KeyFault, Plan, Reason, Refusal, TlsVersion, Verdict};
 
 use crate::access_log::Line;
 use crate::gateway::Progress;
@@ -112,6 +112,13 @@ impl Record {
         self.head_only = request.method() == Method::HEAD;
         if self.books.line().is_some() {
             self.line = Some(Box::new(Line::about(request, peer, id)));
+        }
+    }
+
+    /// It came over TLS.
+    pub(crate) fn came_over(&mut self, version: TlsVersion) {
+        if let Some(line) = &mut self.line {
+            line.tls = Some(version);
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::header::HOST;
 use http::{HeaderMap, HeaderValue, Method, Request, Version};
 use tidegate_core::{Key, Timestamp};
-use tidegate_policy::{Course, Identity, Plan, Reason, Refusal, Shadow, Verdict};
+use tidegate_policy::{Course, Identity, Plan, Reason, Refusal, Shadow, TlsVersion, Verdict};
 
 use super::object::Object;
 
@@ -15,6 +15,7 @@ use super::object::Object;
 pub(crate) struct Line {
     pub(crate) started: Timestamp,
     pub(crate) client: IpAddr,
+    pub(crate) tls: Option<TlsVersion>,
     pub(crate) status: u16,
     pub(crate) verdict: &'static str,
     pub(crate) error: Option<&'static str>,
@@ -55,6 +56,7 @@ impl Line {
         Self {
             started: Timestamp::from_nanos(0),
             client: peer,
+            tls: None,
             status: 0,
             verdict: "none",
             error: None,
@@ -136,6 +138,7 @@ impl Line {
             object.text("path", &asked.path);
             object.text("protocol", protocol(asked.version));
         }
+        object.maybe_text("tls", self.tls.map(TlsVersion::as_str));
         object.number("status", self.status.into());
         object.text("verdict", self.verdict);
         object.maybe_text("error", self.error);

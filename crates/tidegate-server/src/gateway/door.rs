@@ -58,6 +58,9 @@ impl<S: Store> Door<S> {
         let checked = self.check(&mut request);
         let id = self.id(request.headers_mut());
         record.saw(&request, self.peer, id.as_ref());
+        if let Some(tls) = &self.tls {
+            record.came_over(tls.version);
+        }
         let mut response = match checked {
             Ok(()) => self.ask(request, &mut record).await,
             Err(fault) => failed(fault, None, &mut record),
