@@ -281,6 +281,7 @@ fn error(reason: &Reason<'_>) -> &'static str {
         Reason::StoreFailed => "limiter_failed",
         Reason::Unplanned(Refusal::MissingKeyPart { .. }) => "missing_key_part",
         Reason::Unplanned(Refusal::BodyTooLarge { .. }) => "body_too_large",
+        Reason::Unplanned(Refusal::ExpressionFailed { .. }) => "expression_failed",
         Reason::Unplanned(Refusal::AmbiguousPath) => "ambiguous_path",
         // Counts as `other` until it has a word.
         Reason::Unplanned(_) => "refused",
