@@ -1,6 +1,6 @@
 //! What was typed.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,6 +43,17 @@ Examples:
   cat tidegate.yaml | tidegate check -
 
 Exit codes: 0 every file is valid, 1 a file is invalid or cannot be read, 2 the command line is wrong.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+No server is asked: the request is counted as if it were the first of all.
+
+Examples:
+  tidegate explain --config tidegate.yaml --url https://api.example.com/orders --header 'x-api-key: abc'
+  tidegate explain --config tidegate.yaml -- curl -X POST https://api.example.com/login -d user=ann
+  tidegate explain --config tidegate.yaml --har session.har
+  tidegate explain --config tidegate.yaml --har session.har --entry 3 --all
+
+Exit codes: 0 explained, whatever the verdict; 1 it could not be; 2 the command line is wrong.";
 
 const HASH_KEY_EXAMPLES: &str = "\
 The entry is printed to standard output. A generated key is shown once, on standard error: only its hash is kept.
@@ -95,6 +106,9 @@ pub(crate) enum Command {
     /// Find every mistake in policy files, or say in words what they mean.
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
+    /// Say what the policies make of a request: which match and why, and what becomes of it. Nothing is spent.
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArguments),
     /// Turn an API key from standard input, or a new one, into an entry of a key file.
     #[command(after_help = HASH_KEY_EXAMPLES)]
     HashKey(HashKeyArguments),
@@ -182,6 +196,46 @@ pub(crate) enum CheckFormat {
     Human,
     /// One JSON object to standard output.
     Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// The policy file [default: the built-in policies]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The URL that is asked for.
+    #[arg(long, value_name = "URL", conflicts_with = "har")]
+    pub(crate) url: Option<String>,
+    /// The method [default: GET, or POST with a body]
+    #[arg(long, value_name = "METHOD", requires = "url")]
+    pub(crate) method: Option<String>,
+    /// A header field, `name: value`; may be given several times.
+    #[arg(long, value_name = "FIELD", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// The body.
+    #[arg(long, value_name = "TEXT", requires = "url")]
+    pub(crate) body: Option<String>,
+    /// Requests that a browser recorded (HTTP Archive).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) har: Option<PathBuf>,
+    /// Which of them, from 1 [default: a line for each]
+    #[arg(long, value_name = "NUMBER", requires = "har")]
+    pub(crate) entry: Option<usize>,
+    /// Who opens the connection.
+    #[arg(long, value_name = "ADDRESS", default_value = "192.0.2.1")]
+    pub(crate) client: IpAddr,
+    /// When, such as 2027-01-01T00:00:00Z [default: now]
+    #[arg(long, value_name = "MOMENT")]
+    pub(crate) now: Option<String>,
+    /// Say also why other policies do not match.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The request as a curl command line, after `--`.
+    #[arg(last = true, value_name = "CURL", conflicts_with_all = ["url", "har"])]
+    pub(crate) curl: Vec<String>,
 }
 
 #[derive(Debug, Args)]

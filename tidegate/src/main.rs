@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod completions;
+mod explain;
 mod hash_key;
 mod output;
 mod serve;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::serve(arguments),
         Command::Demo(arguments) => serve::demo(arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::HashKey(arguments) => hash_key::run(&arguments),
         Command::Completions { shell } => completions::print(shell),
     }

@@ -9,6 +9,7 @@ mod answer;
 mod compile;
 mod config;
 mod document;
+mod explain;
 mod expression;
 #[cfg(test)]
 mod fixture;
@@ -33,6 +34,7 @@ pub use config::{
     NamedFile, ProofOrder, RequestIds, Server, ServerUrl, StoreSettings, Timeouts, TlsVersion, TokenPlace,
     Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
 };
+pub use explain::{Explained, KeyPart, Match};
 pub use expression::ExpressionFault;
 pub use identity::{
     ApiKeys, BadKeySet, ClaimPath, Claims, Identifier, Identity, IdentityRefusal, Judging, KeyDigest,

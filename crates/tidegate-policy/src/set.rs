@@ -3,6 +3,7 @@
 pub(crate) mod body;
 pub(crate) mod bound;
 pub(crate) mod conditions;
+mod explain;
 pub(crate) mod host;
 pub(crate) mod index;
 pub(crate) mod key;
@@ -94,8 +95,8 @@ pub(crate) struct Expressions {
 
 /// A pattern of a policy that matched, and under which reading of the path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Hit {
-    policy: u32,
+pub(crate) struct Hit {
+    pub(crate) policy: u32,
     view: usize,
     pattern: u32,
 }
@@ -172,6 +173,18 @@ impl PolicySet {
 
     /// The policies that match, in the order of the file: each once, but those with `when` as often as they match.
     fn hits(&self, request: &Request<'_>, views: &[Segments<'_>], now: Timestamp) -> SmallVec<[Hit; 16]> {
+        let mut hits = self.candidates(request, views);
+        let has_when = |hit: &Hit| self.rules[hit.policy as usize].expressions.when.is_some();
+        hits.dedup_by(|next, one| next.policy == one.policy && !has_when(one));
+        hits.retain(|hit| {
+            let rule = &self.rules[hit.policy as usize];
+            rule.speaks_at(now) && rule.conditions.hold(request)
+        });
+        hits
+    }
+
+    /// The policies whose host and path match, in the order of the file, as often as they match.
+    pub(crate) fn candidates(&self, request: &Request<'_>, views: &[Segments<'_>]) -> SmallVec<[Hit; 16]> {
         let host = if self.index.names_hosts() {
             host::normal(request.host)
         } else {
@@ -188,12 +201,6 @@ impl PolicySet {
             });
         }
         hits.sort_unstable();
-        let has_when = |hit: &Hit| self.rules[hit.policy as usize].expressions.when.is_some();
-        hits.dedup_by(|next, one| next.policy == one.policy && !has_when(one));
-        hits.retain(|hit| {
-            let rule = &self.rules[hit.policy as usize];
-            rule.speaks_at(now) && rule.conditions.hold(request)
-        });
         hits
     }
 
@@ -277,13 +284,13 @@ fn harshest<'p>(policies: impl IntoIterator<Item = &'p Policy>) -> Mode {
 
 /// Who asks what, and where it matched.
 #[derive(Clone, Copy)]
-struct Asked<'r, 'p> {
-    request: &'r Request<'r>,
-    identity: &'r Identity,
-    hold: HoldId,
-    now: Timestamp,
+pub(crate) struct Asked<'r, 'p> {
+    pub(crate) request: &'r Request<'r>,
+    pub(crate) identity: &'r Identity,
+    pub(crate) hold: HoldId,
+    pub(crate) now: Timestamp,
     /// The readings of its path.
-    views: &'r [Segments<'p>],
+    pub(crate) views: &'r [Segments<'p>],
 }
 
 impl<'r> Asked<'r, '_> {

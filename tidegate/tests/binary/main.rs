@@ -4,6 +4,7 @@
 mod admin;
 mod check;
 mod errors;
+mod explain;
 mod handover;
 mod keys;
 mod process;

@@ -1,5 +1,6 @@
 //! The bytes an address is counted by.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The bytes that an address is counted by: an IPv4 address whole, an IPv6 address by its prefix.
@@ -46,6 +47,20 @@ impl AddressPart {
 impl AsRef<[u8]> for AddressPart {
     fn as_ref(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// An address, or a network with its prefix.
+impl fmt::Display for AddressPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bytes {
+            [a, b, c, d, ..] if self.len == 4 => Ipv4Addr::new(a, b, c, d).fmt(f),
+            [.., prefix] => {
+                let mut octets = [0; 16];
+                octets.copy_from_slice(&self.bytes[..16]);
+                write!(f, "{}/{prefix}", Ipv6Addr::from(octets))
+            }
+        }
     }
 }
 

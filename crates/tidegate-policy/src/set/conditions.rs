@@ -51,6 +51,31 @@ impl Conditions {
                 .all(|(name, wanted)| wanted.is_met(cookies(request.headers, name)))
     }
 
+    /// The first field that is not as it should be: its kind, its name, and what it should be.
+    pub(crate) fn first_unmet(&self, request: &Request<'_>) -> Option<(&'static str, &str, &Wanted)> {
+        let headers = self.headers.iter();
+        let mut headers =
+            headers.filter(|(name, wanted)| !wanted.is_met(request.headers.get_all(name).iter()));
+        let query = self.query.iter();
+        let mut query = query.filter(|(name, wanted)| !wanted.is_met(parts::query(request.query, name)));
+        let cookie = self.cookies.iter();
+        let mut cookie = cookie.filter(|(name, wanted)| !wanted.is_met(cookies(request.headers, name)));
+        let header = headers
+            .next()
+            .map(|(name, wanted)| ("header", name.as_str(), wanted));
+        header
+            .or_else(|| {
+                query
+                    .next()
+                    .map(|(name, wanted)| ("query", name.as_str(), wanted))
+            })
+            .or_else(|| {
+                cookie
+                    .next()
+                    .map(|(name, wanted)| ("cookie", name.as_str(), wanted))
+            })
+    }
+
     /// Whether whatever meets `others` meets these too. False where that is not easily told.
     pub(crate) fn are_met_by_all_of(&self, others: &Self) -> bool {
         let methods = self.methods.is_empty()

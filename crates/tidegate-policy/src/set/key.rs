@@ -325,6 +325,15 @@ fn claimed<'v>(name: &ClaimPath, identity: &'v Identity) -> Option<Value<'v>> {
 }
 
 impl<'v> Value<'v> {
+    /// The value for people.
+    pub(crate) fn shown(&self) -> String {
+        match &self.bytes {
+            Bytes::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            Bytes::Address(address) => address.to_string(),
+            Bytes::OfIssuer { issuer, text } => format!("{text} of {issuer}"),
+        }
+    }
+
     /// What `expression` says. None if that is an empty text, as with any other part. Whole numbers of both kinds are one: what
     /// is equal shares a counter.
     fn computed(expression: &'v Expression, scope: &'v Scope<'v>) -> Result<Option<Self>, ExpressionFault> {
