@@ -32,6 +32,30 @@ use watch::Watch;
 /// How often files are looked at without having heard of a change: some file systems tell of none.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
+/// How many times in a row files are looked at.
+const MOST_LOOKS: usize = 5;
+
+/// How it was noticed that files have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noticed {
+    /// The system told of a change.
+    Told,
+    /// Somebody looked, without having been told.
+    Looked,
+    /// SIGHUP.
+    Asked,
+}
+
+impl Noticed {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Told => "told",
+            Self::Looked => "looked",
+            Self::Asked => "asked",
+        }
+    }
+}
+
 /// Replaces what is live whenever its files change.
 #[derive(Debug)]
 pub(crate) struct Reloader {
@@ -107,9 +131,9 @@ impl Reloader {
         loop {
             tokio::select! {
                 _ = self.hangup.recv() => self.load_on_request().await,
-                () = self.watch.changed() => self.look().await,
+                () = self.watch.changed() => self.look(Noticed::Told).await,
                 // The first tick comes at once: files may have changed since they were loaded.
-                _ = looking.tick() => self.look().await,
+                _ = looking.tick() => self.look(Noticed::Looked).await,
             }
         }
     }
@@ -124,26 +148,27 @@ impl Reloader {
             policies = self.loader.source.name(),
             "reloading"
         );
-        self.load().await;
+        self.load(Noticed::Asked).await;
     }
 
     /// Loads if files hold something else than at the last try.
-    async fn look(&mut self) {
-        loop {
+    async fn look(&mut self, noticed: Noticed) {
+        // More than once, since something may have changed in a folder before it was watched; not for ever, since a file may never come
+        // to rest.
+        for _ in 0..MOST_LOOKS {
             let tried = self.tried.clone();
             let Ok(found) = spawn_blocking(move || tried.look_again()).await else {
                 return;
             };
             if found != self.tried.checksum() {
-                self.load().await;
+                self.load(noticed).await;
             } else if !self.follow() {
                 return;
             }
-            // Something may have changed in a folder before it was watched.
         }
     }
 
-    async fn load(&mut self) {
+    async fn load(&mut self, noticed: Noticed) {
         supervisor::reloading();
         let loader = self.loader.clone();
         let loading = spawn_blocking(move || {
@@ -152,19 +177,20 @@ impl Reloader {
             (outcome, files)
         });
         let Ok((outcome, files)) = loading.await else {
-            return;
+            tracing::error!("not reloaded: reading the files broke off, what was loaded before goes on");
+            return supervisor::ready();
         };
         self.tried = Arc::new(files);
         match outcome {
             Ok(_) if self.tried.checksum() == self.served.checksum() => self.unchanged(),
-            Ok(ready) => self.replace(ready),
+            Ok(ready) => self.replace(ready, noticed),
             Err(error) => self.keep(&error),
         }
         supervisor::ready();
         self.follow();
     }
 
-    fn replace(&mut self, ready: Ready) {
+    fn replace(&mut self, ready: Ready, noticed: Noticed) {
         let Ready { live, warnings, .. } = ready;
         warnings.iter().for_each(tell);
         let needs_restart = self.fixed.differing(&live.config);
@@ -183,7 +209,13 @@ impl Reloader {
             status.needs_restart = needs_restart;
         });
         let (generation, checksum) = (status.generation, status.checksum.unwrap_or_default());
-        tracing::info!(generation, checksum, policies, "reloaded");
+        tracing::info!(
+            generation,
+            checksum,
+            policies,
+            noticed = noticed.name(),
+            "reloaded"
+        );
     }
 
     fn unchanged(&self) {

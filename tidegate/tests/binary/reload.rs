@@ -57,6 +57,13 @@ impl Demo {
             .unwrap()
     }
 
+    /// The same of one that came without being asked for or looked for. Not for the first: the reloader may still be starting.
+    fn reloaded_at_once(&self) -> u64 {
+        let said = self.gateway.process.logged(RELOADED);
+        assert_eq!(said["noticed"], "told");
+        said["generation"].as_u64().unwrap()
+    }
+
     fn kept(&self) {
         assert_eq!(self.gateway.process.logged(KEPT)["generation"], 1);
     }
@@ -74,7 +81,7 @@ fn a_file_that_is_written_again_holds_at_once_and_what_was_spent_stays_spent() {
     assert_eq!(demo.reloaded(), 2);
     assert_eq!(demo.statuses(2), [200, 429]);
     demo.write(&policies(1));
-    assert_eq!(demo.reloaded(), 3);
+    assert_eq!(demo.reloaded_at_once(), 3);
     assert_eq!(demo.statuses(1), [429]);
     assert_eq!(demo.gateway.stop(), Some(0));
 }
@@ -85,7 +92,11 @@ fn a_file_that_an_editor_replaces_by_another_is_seen_each_time() {
     for generation in 2..5 {
         fs::write(demo.path("new"), policies(u32::try_from(generation).unwrap())).unwrap();
         fs::rename(demo.path("new"), demo.path("tidegate.yaml")).unwrap();
-        assert_eq!(demo.reloaded(), generation);
+        let reloaded = match generation {
+            2 => demo.reloaded(),
+            _ => demo.reloaded_at_once(),
+        };
+        assert_eq!(reloaded, generation);
     }
     assert_eq!(demo.statuses(5), [200, 200, 200, 200, 429]);
 }
@@ -108,7 +119,7 @@ fn a_link_that_kubernetes_swaps_is_seen_each_time() {
     fs::remove_dir_all(top.join("..1")).unwrap();
     assert_eq!(demo.reloaded(), 2);
     publish("..3", 4);
-    assert_eq!(demo.reloaded(), 3);
+    assert_eq!(demo.reloaded_at_once(), 3);
     assert_eq!(demo.statuses(4), [200, 200, 200, 429]);
 }
 
