@@ -149,12 +149,13 @@ impl Reloader {
             "reloading"
         );
         self.load(Noticed::Asked).await;
+        self.look(Noticed::Looked).await;
     }
 
     /// Loads if files hold something else than at the last try.
     async fn look(&mut self, noticed: Noticed) {
-        // More than once, since something may have changed in a folder before it was watched; not for ever, since a file may never come
-        // to rest.
+        // Again where a folder is new, since something may have changed in it before it was watched. Not for ever, since folders may
+        // never come to rest.
         for _ in 0..MOST_LOOKS {
             let tried = self.tried.clone();
             let Ok(found) = spawn_blocking(move || tried.look_again()).await else {
@@ -162,7 +163,8 @@ impl Reloader {
             };
             if found != self.tried.checksum() {
                 self.load(noticed).await;
-            } else if !self.follow() {
+            }
+            if !self.follow() {
                 return;
             }
         }
@@ -187,7 +189,6 @@ impl Reloader {
             Err(error) => self.keep(&error),
         }
         supervisor::ready();
-        self.follow();
     }
 
     fn replace(&mut self, ready: Ready, noticed: Noticed) {
