@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::ExpressionFault;
 use super::fuel::Fuel;
 use super::map::{Map, owned_text};
-use super::value::Value;
+use super::value::{List, Value};
 use super::variables::Variable;
 use crate::request::body::media;
 use crate::set::host;
-use crate::{Body, Graphql, Identity, Request};
+use crate::{Body, Graphql, Identity, PeerCertificate, Request};
 
 /// One request, as expressions see it.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +40,19 @@ impl<'v> Scope<'v> {
                 Some(Value::borrowed(scheme))
             }
             Variable::ClientIp => Some(Value::made(request.client.to_string())),
+            Variable::TlsVersion => request.tls.map(|tls| Value::borrowed(tls.version.as_str())),
+            Variable::TlsCipher => request.tls.map(|tls| Value::borrowed(tls.cipher)),
             Variable::TlsServerName => {
                 let name = request.tls.and_then(|tls| tls.server_name.as_deref());
                 name.map(Value::borrowed)
             }
+            Variable::TlsAlpn => request.tls.and_then(|tls| tls.alpn).map(Value::borrowed),
+            Variable::CertificateSubject => self.certificate().map(|shown| Value::borrowed(&shown.subject)),
+            Variable::CertificateNames => self.certificate().map(|shown| {
+                let names = shown.names.iter().map(|name| Value::borrowed(name));
+                Value::List(List::Made(names.collect()))
+            }),
+            Variable::CertificateSha256 => self.certificate().map(|shown| Value::borrowed(&shown.sha256)),
             Variable::IdentityKnown => Some(Value::Bool(matches!(self.identity, Identity::Known { .. }))),
             Variable::IdentitySubject => self.subject(),
             Variable::IdentityTier => self.tier(),
@@ -65,6 +74,10 @@ impl<'v> Scope<'v> {
             // What bots and places are is not known yet.
             Variable::BotVerified | Variable::BotName | Variable::GeoCountry | Variable::GeoAsn => None,
         })
+    }
+
+    fn certificate(&self) -> Option<&'v PeerCertificate> {
+        self.request.tls?.client_certificate.as_ref()
     }
 
     /// The path as it was read when the policy matched, decoded, without a final slash.

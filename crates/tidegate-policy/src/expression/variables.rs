@@ -42,7 +42,13 @@ pub(super) enum Variable {
     RequestCookies,
     RequestScheme,
     ClientIp,
+    TlsVersion,
+    TlsCipher,
     TlsServerName,
+    TlsAlpn,
+    CertificateSubject,
+    CertificateNames,
+    CertificateSha256,
     IdentityKnown,
     IdentitySubject,
     IdentityTier,
@@ -66,7 +72,12 @@ impl Variable {
             | Self::RequestPath
             | Self::RequestScheme
             | Self::ClientIp
+            | Self::TlsVersion
+            | Self::TlsCipher
             | Self::TlsServerName
+            | Self::TlsAlpn
+            | Self::CertificateSubject
+            | Self::CertificateSha256
             | Self::IdentitySubject
             | Self::IdentityTier
             | Self::GraphqlOperation
@@ -76,6 +87,7 @@ impl Variable {
             Self::RequestQuery | Self::RequestHeaders | Self::RequestCookies | Self::BodyForm => {
                 Type::texts()
             }
+            Self::CertificateNames => Type::list(Type::Text),
             Self::IdentityKnown | Self::BotVerified => Type::Bool,
             Self::GraphqlOperations | Self::GeoAsn => Type::Int,
             Self::Claims => Type::map(Type::Text, Type::Dyn),
@@ -131,7 +143,22 @@ static CLIENT: Object = Object {
 
 static TLS: Object = Object {
     name: "tls",
-    fields: &[("server_name", Named::Variable(Variable::TlsServerName))],
+    fields: &[
+        ("version", Named::Variable(Variable::TlsVersion)),
+        ("cipher", Named::Variable(Variable::TlsCipher)),
+        ("server_name", Named::Variable(Variable::TlsServerName)),
+        ("alpn", Named::Variable(Variable::TlsAlpn)),
+        ("client_certificate", Named::Object(&CLIENT_CERTIFICATE)),
+    ],
+};
+
+static CLIENT_CERTIFICATE: Object = Object {
+    name: "tls.client_certificate",
+    fields: &[
+        ("subject", Named::Variable(Variable::CertificateSubject)),
+        ("names", Named::Variable(Variable::CertificateNames)),
+        ("sha256", Named::Variable(Variable::CertificateSha256)),
+    ],
 };
 
 static IDENTITY: Object = Object {

@@ -4,7 +4,7 @@ use super::World;
 use crate::expression::ExpressionFault::{
     Absent, Arithmetic, Conversion, NoSuchPlace, NotText, TooLong, TooMuchWork, WrongType,
 };
-use crate::{Identity, Tls};
+use crate::{Identity, PeerCertificate, Tls, TlsVersion};
 
 #[test]
 fn variables_are_what_the_request_holds() {
@@ -38,6 +38,12 @@ fn what_a_request_lacks_can_be_asked_for_and_not_be_read() {
         "request.headers.none",
         "identity.tier",
         "tls.server_name",
+        "tls.version",
+        "tls.cipher",
+        "tls.alpn",
+        "tls.client_certificate.subject",
+        "tls.client_certificate.names",
+        "tls.client_certificate.sha256",
         "claims.plan",
         "body.json",
         "body.form",
@@ -60,17 +66,37 @@ fn what_a_request_lacks_can_be_asked_for_and_not_be_read() {
     assert_eq!(world.value("request.headers['x-latin']"), Err(NotText));
 }
 
+fn tls() -> Tls {
+    let mut certificate = PeerCertificate::new("CN=billing", "00ff");
+    certificate.names.push("billing.test".into());
+    let mut tls = Tls::new(TlsVersion::V1_3);
+    tls.cipher = "TLS_AES_128_GCM_SHA256";
+    tls.server_name = Some("api.test".into());
+    tls.alpn = Some("h2");
+    tls.client_certificate = Some(certificate);
+    tls
+}
+
 #[test]
 fn a_connection_with_tls_tells_of_it() {
     let mut world = World {
-        tls: Some(Tls {
-            server_name: Some("api.test".into()),
-            ..Tls::new(crate::TlsVersion::V1_3)
-        }),
+        tls: Some(tls()),
         ..World::default()
     };
     assert_eq!(world.value("tls.server_name").as_deref(), Ok("'api.test'"));
     assert_eq!(world.value("request.scheme").as_deref(), Ok("'https'"));
+    for (source, value) in [
+        ("tls.version", "'1.3'"),
+        ("tls.cipher", "'TLS_AES_128_GCM_SHA256'"),
+        ("tls.alpn", "'h2'"),
+        ("has(tls.client_certificate.subject)", "true"),
+        ("tls.client_certificate.subject", "'CN=billing'"),
+        ("'billing.test' in tls.client_certificate.names", "true"),
+        ("size(tls.client_certificate.names)", "1"),
+        ("tls.client_certificate.sha256", "'00ff'"),
+    ] {
+        assert_eq!(world.value(source).as_deref(), Ok(value), "{source}");
+    }
     world.identity = Identity::Anonymous;
     assert_eq!(world.value("identity.known").as_deref(), Ok("false"));
     assert_eq!(world.value("identity.subject"), Err(Absent));
