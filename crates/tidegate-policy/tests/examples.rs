@@ -106,6 +106,11 @@ fn the_reference_of_policy_files_tells_the_defaults_that_hold() {
         format!("| `max_header_bytes` | `{}KiB` |", bounds.max_header_bytes / 1024),
         format!("| `max_headers` | {} |", bounds.max_headers),
         format!("| `max_connections` | {} |", bounds.max_connections),
+        format!(
+            "| `max_connections_per_address` | {} |",
+            bounds.max_connections_per_address
+        ),
+        format!("| `min_body_rate` | {} |", bounds.min_body_rate),
         format!("the default, {} MiB", bytes / (1024 * 1024)),
         format!("| `ipv6_prefix` | {} |", config.identity.ipv6_prefix),
     ] {

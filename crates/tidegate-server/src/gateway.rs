@@ -6,6 +6,7 @@
 mod body;
 mod client;
 mod connection;
+mod crowd;
 mod deadline;
 mod door;
 mod fault;

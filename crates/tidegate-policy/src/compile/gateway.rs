@@ -39,6 +39,12 @@ const HEADERS: RangeInclusive<u64> = 1..=10_000;
 /// How many connections there may be at one time.
 const CONNECTIONS: RangeInclusive<u64> = 1..=10_000_000;
 
+/// How many requests a connection may get.
+const REQUESTS: RangeInclusive<u64> = 1..=1_000_000_000;
+
+/// How many bytes of a body may have to come per second: none to 1 GiB.
+const BODY_RATE: RangeInclusive<u64> = 0..=1 << 30;
+
 pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
     let default = Gateway::default();
     Gateway {
@@ -141,14 +147,7 @@ fn timeouts(text: &TimeoutsText, report: &mut Report<'_>) -> Timeouts {
         let Some(text) = text else {
             return default;
         };
-        if text.value.is_zero() || text.value > MAX_TIMEOUT {
-            report.error(
-                text.at,
-                "a timeout is longer than 0 and at most 1 d",
-                "write such as `30s`",
-            );
-        }
-        text.value
+        wait(text, report)
     };
     Timeouts {
         connect: timeout(&text.connect, default.connect),
@@ -159,8 +158,22 @@ fn timeouts(text: &TimeoutsText, report: &mut Report<'_>) -> Timeouts {
     }
 }
 
+fn wait(text: &Spanned<Duration>, report: &mut Report<'_>) -> Duration {
+    if text.value.is_zero() || text.value > MAX_TIMEOUT {
+        let message = "a timeout is longer than 0 and at most 1 d";
+        report.error(text.at, message, "write such as `30s`");
+    }
+    text.value
+}
+
 fn bounds(text: &BoundsText, report: &mut Report<'_>) -> Bounds {
     let default = Bounds::default();
+    let age = text.max_connection_age.as_ref();
+    let max_connection_age = age.map(|age| wait(age, report));
+    let requests = text.max_requests_per_connection.as_ref();
+    let max_requests_per_connection = requests.and_then(|requests| within(requests, REQUESTS, report));
+    let rate = text.min_body_rate.as_ref();
+    let min_body_rate = rate.and_then(|rate| within(rate, BODY_RATE, report));
     let mut bound = |text: &Option<Spanned<u64>>, range, default| {
         let text = text.as_ref();
         text.and_then(|text| within(text, range, report))
@@ -172,6 +185,14 @@ fn bounds(text: &BoundsText, report: &mut Report<'_>) -> Bounds {
         max_body_bytes: text.max_body_bytes.as_ref().map(|bytes| bytes.value),
         max_body_memory: bound(&text.max_body_memory, BODY_MEMORY, default.max_body_memory),
         max_connections: bound(&text.max_connections, CONNECTIONS, default.max_connections),
+        max_connections_per_address: bound(
+            &text.max_connections_per_address,
+            CONNECTIONS,
+            default.max_connections_per_address,
+        ),
+        max_requests_per_connection,
+        max_connection_age,
+        min_body_rate: min_body_rate.unwrap_or(default.min_body_rate),
     }
 }
 

@@ -113,6 +113,14 @@ pub struct Bounds {
     pub max_body_memory: usize,
     /// Connections of clients at one time. Default: 10,000.
     pub max_connections: usize,
+    /// Of these, those of one address, an IPv6 network of 64 bits being one. Default: 1,000.
+    pub max_connections_per_address: usize,
+    /// Requests on one connection. Default: no bound.
+    pub max_requests_per_connection: Option<u64>,
+    /// How long a connection is given requests. Default: without end.
+    pub max_connection_age: Option<Duration>,
+    /// Bytes of a body per second, on an average after ten seconds; 0 for no bound. Default: 240.
+    pub min_body_rate: u64,
 }
 
 impl Default for Bounds {
@@ -123,6 +131,10 @@ impl Default for Bounds {
             max_body_bytes: None,
             max_body_memory: 64 * 1024 * 1024,
             max_connections: 10_000,
+            max_connections_per_address: 1_000,
+            max_requests_per_connection: None,
+            max_connection_age: None,
+            min_body_rate: 240,
         }
     }
 }

@@ -92,6 +92,10 @@ pub(crate) struct BoundsText {
     pub(crate) max_body_bytes: Option<Spanned<u64>>,
     pub(crate) max_body_memory: Option<Spanned<u64>>,
     pub(crate) max_connections: Option<Spanned<u64>>,
+    pub(crate) max_connections_per_address: Option<Spanned<u64>>,
+    pub(crate) max_requests_per_connection: Option<Spanned<u64>>,
+    pub(crate) max_connection_age: Option<Spanned<Duration>>,
+    pub(crate) min_body_rate: Option<Spanned<u64>>,
 }
 
 impl BoundsText {
@@ -103,6 +107,10 @@ impl BoundsText {
             max_body_bytes: fields.read("max_body_bytes", report, scalar::size),
             max_body_memory: fields.read("max_body_memory", report, scalar::size),
             max_connections: fields.read("max_connections", report, scalar::integer),
+            max_connections_per_address: fields.read("max_connections_per_address", report, scalar::integer),
+            max_requests_per_connection: fields.read("max_requests_per_connection", report, scalar::integer),
+            max_connection_age: fields.read("max_connection_age", report, scalar::duration),
+            min_body_rate: fields.read("min_body_rate", report, scalar::size),
         };
         fields.finish(report);
         Some(bounds)

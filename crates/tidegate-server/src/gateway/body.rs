@@ -2,6 +2,7 @@
 
 mod ahead;
 mod owed;
+mod pace;
 mod request;
 mod response;
 
@@ -9,6 +10,7 @@ use std::fmt;
 
 pub(crate) use ahead::{Early, Reader};
 pub(crate) use owed::Owed;
+pub(crate) use pace::Pace;
 pub(crate) use request::{Gate, Progress, RequestBody, UploadState};
 pub(crate) use response::{OnBreak, ResponseBody, UpstreamBody};
 

@@ -5,7 +5,6 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-#[cfg(test)]
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
@@ -24,6 +23,11 @@ pub(crate) struct Client {
     timeouts: Timeouts,
     phase: Cell<Phase>,
     requests: Cell<usize>,
+    /// Passes when the connection is to be given no more requests.
+    age: Option<Deadline>,
+    begun: Cell<u64>,
+    most: u64,
+    given_up: Cell<u64>,
     write_blocked: Cell<bool>,
     /// The response broke off in a way that the client can only see as a reset.
     pub(crate) reset: Cell<bool>,
@@ -43,14 +47,23 @@ pub(crate) enum Phase {
 
 impl Client {
     /// A connection that was just accepted and owes the head of its first request.
-    pub(crate) fn new(deadlines: &Rc<Deadlines>, timeouts: Timeouts) -> Rc<Self> {
+    pub(crate) fn new(deadlines: &Rc<Deadlines>, timeouts: Timeouts, most_requests: u64) -> Rc<Self> {
         let deadline = deadlines.deadline();
         deadline.set(timeouts.header);
+        let age = (timeouts.connection < Duration::MAX).then(|| {
+            let age = deadlines.deadline();
+            age.set(timeouts.connection);
+            age
+        });
         Rc::new(Self {
             deadline,
             timeouts,
             phase: Cell::new(Phase::Head),
             requests: Cell::new(0),
+            age,
+            begun: Cell::new(0),
+            most: most_requests,
+            given_up: Cell::new(0),
             write_blocked: Cell::new(false),
             reset: Cell::new(false),
             tunnel: RefCell::default(),
@@ -69,8 +82,33 @@ impl Client {
     /// A request's head is complete. It is in flight until the guard is dropped.
     pub(crate) fn begin(self: &Rc<Self>) -> InFlight {
         self.requests.set(self.requests.get() + 1);
+        self.begun.set(self.begun.get() + 1);
         self.enter(Phase::Busy);
         InFlight(self.clone())
+    }
+
+    /// Whether the connection has had as many requests as it gets.
+    pub(crate) fn has_had_enough(&self) -> bool {
+        self.begun.get() >= self.most
+    }
+
+    /// Whether it is to be given no more requests; else the task is woken when it is too old for them.
+    pub(crate) fn retires(&self, cx: &mut Context<'_>) -> bool {
+        let is_old = self.age.as_ref().is_some_and(|age| age.poll(cx).is_ready());
+        // Nobody is sent away without an answer.
+        self.has_had_enough() || (is_old && self.begun.get() > 0)
+    }
+
+    /// A response that is being made. If it is dropped before [`Promise::keep`], the client has given it up.
+    pub(crate) fn promise(self: &Rc<Self>) -> Promise {
+        Promise(Some(self.clone()))
+    }
+
+    /// Whether most requests were given up before there was a response: work for us and next to none for the client
+    /// (CVE-2023-44487).
+    pub(crate) fn is_a_nuisance(&self) -> bool {
+        let given_up = self.given_up.get();
+        given_up > MOST_GIVEN_UP && given_up.saturating_mul(2) > self.begun.get()
     }
 
     /// The connection serves HTTP/2, where reading is no sign of a request.
@@ -104,6 +142,27 @@ impl Client {
             // A client that does not read has the time it has, whatever else it asks for.
             Phase::Busy if self.write_blocked.get() => {}
             Phase::Busy => self.deadline.clear(),
+        }
+    }
+}
+
+/// Requests that a client may give up before it is looked at how many it was given. Envoy's bound.
+const MOST_GIVEN_UP: u64 = 500;
+
+/// A response that is being made.
+pub(crate) struct Promise(Option<Rc<Client>>);
+
+impl Promise {
+    /// There it is.
+    pub(crate) fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        if let Some(client) = &self.0 {
+            client.given_up.set(client.given_up.get() + 1);
         }
     }
 }
@@ -242,7 +301,7 @@ mod tests {
             body: Duration::from_millis(20),
             ..Timeouts::default()
         };
-        let client = Client::new(&deadlines, timeouts);
+        let client = Client::new(&deadlines, timeouts, u64::MAX);
         let first = client.begin();
         client.blocked();
         let second = client.begin();

@@ -19,6 +19,7 @@ use tokio::net::TcpStream;
 
 use super::body::Owed;
 use super::client::{Client, ClientIo, Phase, Protocol};
+use super::crowd::Seat;
 use super::door::Door;
 use super::fields::Origin;
 use super::secure::{FIRST_BYTES, Secured, more, refuse, secure};
@@ -47,11 +48,19 @@ pub(crate) struct Accepted {
 
 /// Serves a connection until either side is done with it.
 pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
-    let client = Client::new(&worker.deadlines, worker.settings.timeouts);
+    let settings = &worker.settings;
+    let client = Client::new(
+        &worker.deadlines,
+        settings.timeouts,
+        settings.bounds.requests_per_connection,
+    );
     let Some(accepted) = prepare(&worker, accepted, &client).await else {
         return;
     };
     let (peer, listener) = (accepted.peer, accepted.listener);
+    let Some(_seat) = seat(&worker, peer) else {
+        return;
+    };
     let listeners = worker.common.tls.current();
     let opened = match listeners.at(listener) {
         Some(tls) => open_tls(&worker, accepted, tls, &client).await,
@@ -93,6 +102,14 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
 #[expect(clippy::unused_async, reason = "protocols in front of TLS have to be read")]
 async fn prepare<S>(_worker: &Worker<S>, accepted: Accepted, _client: &Client) -> Option<Accepted> {
     Some(accepted)
+}
+
+/// A place among the connections of its address; proxies that are believed speak for many clients, and need none.
+fn seat<S>(worker: &Worker<S>, peer: IpAddr) -> Option<Option<Seat>> {
+    if worker.live().trusts(peer) {
+        return Some(None);
+    }
+    worker.common.crowd.seat(peer).map(Some)
 }
 
 /// A connection whose bytes are HTTP.
@@ -189,7 +206,7 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let mut connection = worker.http1.serve_connection(io, service);
     let mut stopping = false;
     let end = poll_fn(|cx| {
-        if worker.stopping() && !stopping {
+        if !stopping && (worker.stopping() || client.retires(cx)) {
             stopping = true;
             Pin::new(&mut connection).graceful_shutdown();
         }
@@ -243,12 +260,20 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     let owed = Owed::new(&worker.deadlines, worker.settings.timeouts.body);
     let service = service_fn(|request| {
         let (answering, owed) = (door.clone().answer(request), owed.clone());
-        async move { Ok::<_, Infallible>(answering.await?.map(|body| owed.body(body))) }
+        let promise = client.promise();
+        async move {
+            let response = answering.await?;
+            promise.keep();
+            Ok::<_, Infallible>(response.map(|body| owed.body(body)))
+        }
     });
     let mut connection = pin!(worker.http2.serve_connection(io, service));
     let mut leaving = false;
     poll_fn(|cx| {
-        if worker.leaving() && !leaving {
+        if client.is_a_nuisance() {
+            return Poll::Ready(());
+        }
+        if !leaving && (worker.leaving() || client.retires(cx)) {
             leaving = true;
             connection.as_mut().graceful_shutdown();
             if client.is_idle() {

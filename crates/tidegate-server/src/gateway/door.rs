@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
 use tidegate_policy::{ForwardedField, RequestIds, Tls};
 use tidegate_store::Store;
 
-use super::body::{Early, Gate, OnBreak, Progress, Reader, RequestBody, ResponseBody, UpstreamBody};
+use super::body::{Early, Gate, OnBreak, Pace, Progress, Reader, RequestBody, ResponseBody, UpstreamBody};
 use super::client::Client;
 use super::deadline::Deadline;
 use super::fault::Fault;
@@ -22,6 +22,7 @@ use super::fields::{self, Claims, Origin};
 use super::forward::{Answer, Wait, forward};
 use super::framing;
 use super::request_id::{self, X_REQUEST_ID};
+use super::settings::Settings;
 use super::stream::Stream;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
@@ -50,6 +51,7 @@ impl<S: Store> Door<S> {
         mut request: Request<Incoming>,
     ) -> Result<Response<ResponseBody>, Infallible> {
         let in_flight = self.client.begin();
+        let last = self.client.has_had_enough();
         let mut record = Record::begun(&self.worker.books);
         let on_break = match request.version() {
             Version::HTTP_10 | Version::HTTP_09 => OnBreak::Reset,
@@ -65,6 +67,10 @@ impl<S: Store> Door<S> {
             Ok(()) => self.ask(request, &mut record).await,
             Err(fault) => failed(fault, None, &mut record),
         };
+        if last && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
         if let Some(id) = id {
             response.headers_mut().insert(X_REQUEST_ID, id);
         }
@@ -171,7 +177,7 @@ impl<S: Store> Door<S> {
             let most = settings.bounds.body_bytes;
             let (body, progress) =
                 RequestBody::streaming((early, body), most, deadline.clone(), &settings.timeouts);
-            (body, Some(progress))
+            (body.at(self.pace()), Some(progress))
         };
         let claims = if admitted.live.trusts(self.peer) {
             Claims::Believed
@@ -182,6 +188,13 @@ impl<S: Store> Door<S> {
         self.readdress(&mut head, &body, (claims, field));
         admitted.tell_origin(&mut head.headers);
         (self.gated(Request::from_parts(head, body)), progress)
+    }
+
+    /// How fast a body has to come.
+    fn pace(&self) -> Option<Pace> {
+        let Settings { bounds, timeouts, .. } = &*self.worker.settings;
+        let pace = || Pace::new(&self.worker.deadlines, timeouts.body_grace, bounds.body_rate);
+        (bounds.body_rate > 0).then(pace)
     }
 
     /// The response as it goes back.

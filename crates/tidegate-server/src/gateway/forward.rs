@@ -141,6 +141,7 @@ struct Asked {
 fn lost(error: &hyper::Error, wait: &Wait<'_>) -> Lost {
     match wait.progress.map(Progress::upload) {
         Some(UploadState::Broken) => Lost::For(Fault::RequestBody),
+        Some(UploadState::TooSlow) => Lost::For(Fault::RequestBodyTimeout),
         Some(UploadState::TooLong) => Lost::For(Fault::RequestBodyTooLong),
         _ if error.is_parse() => Lost::For(Fault::BadResponse),
         _ => Lost::Silent,

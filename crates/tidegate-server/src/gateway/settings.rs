@@ -86,10 +86,14 @@ impl Settings {
                 response: timeouts.upstream_response,
                 body: timeouts.idle,
                 policy_body: timeouts.policy_body,
+                connection: bounds.max_connection_age.unwrap_or(Duration::MAX),
                 ..Timeouts::default()
             },
             bounds: Bounds {
                 connections: bounds.max_connections,
+                connections_per_address: bounds.max_connections_per_address,
+                requests_per_connection: bounds.max_requests_per_connection.unwrap_or(u64::MAX),
+                body_rate: bounds.min_body_rate,
                 header_bytes: bounds.max_header_bytes,
                 header_fields: bounds.max_headers,
                 body_bytes: bounds.max_body_bytes.unwrap_or(u64::MAX),
@@ -132,6 +136,10 @@ pub struct Timeouts {
     pub body: Duration,
     /// For the whole of a body, or as much of it as policies look at.
     pub policy_body: Duration,
+    /// How long a client's body is waited for in all, beyond what its bytes take at the rate that is asked of them.
+    pub body_grace: Duration,
+    /// How long a client's connection is given requests. Default: without end.
+    pub connection: Duration,
     /// Without a byte in an upgraded connection.
     pub tunnel: Duration,
     /// How long an idle connection to the upstream is kept.
@@ -149,6 +157,8 @@ impl Default for Timeouts {
             response: Duration::from_secs(60),
             body: Duration::from_secs(60),
             policy_body: Duration::from_secs(30),
+            body_grace: Duration::from_secs(10),
+            connection: Duration::MAX,
             tunnel: Duration::from_secs(600),
             // Node.js closes idle connections after five seconds.
             upstream_idle: Duration::from_secs(4),
@@ -166,6 +176,7 @@ impl Timeouts {
             self.response,
             self.body,
             self.policy_body,
+            self.body_grace,
             self.tunnel,
             self.upstream_idle,
         ]
@@ -180,6 +191,12 @@ impl Timeouts {
 pub struct Bounds {
     /// Client connections open at a time, over all workers. More wait in the kernel's queue.
     pub connections: usize,
+    /// Of these, those of one client address (IPv6: one /64), unless it is a trusted proxy's. More are closed at once.
+    pub connections_per_address: usize,
+    /// Requests on one connection. After the last it is closed in order. Default: any number.
+    pub requests_per_connection: u64,
+    /// Bytes of a body that a client sends per second on an average, after [`Timeouts::body_grace`]. 0: any number.
+    pub body_rate: u64,
     /// Bytes of a request's head. More are 431.
     pub header_bytes: usize,
     /// Header fields of a request. More are 431; over HTTP/1 never more than 100.
@@ -204,6 +221,9 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             connections: 10_000,
+            connections_per_address: 1_000,
+            requests_per_connection: u64::MAX,
+            body_rate: 240,
             header_bytes: 32 * 1024,
             header_fields: 100,
             target_bytes: 8 * 1024,

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 
 use super::Farewell;
 use super::connection::{self, Accepted};
+use super::crowd::Crowd;
 use super::deadline::Deadlines;
 use super::listen::Ear;
 use super::pool::Pool;
@@ -35,6 +36,7 @@ pub(crate) struct Common<S> {
     settings: Arc<Settings>,
     pub(crate) pipeline: Arc<Pipeline<S>>,
     pub(crate) tls: TlsSwitch,
+    pub(crate) crowd: Arc<Crowd>,
 }
 
 impl<S> Common<S> {
@@ -42,6 +44,7 @@ impl<S> Common<S> {
         let listeners = settings.listen.iter();
         Self {
             tls: TlsSwitch::new(listeners.map(|listener| (listener.address, listener.tls.clone()))),
+            crowd: Arc::new(Crowd::new(settings.bounds.connections_per_address)),
             settings: Arc::new(settings),
             pipeline: Arc::new(pipeline),
         }
@@ -294,12 +297,21 @@ fn http2_builder(settings: &Settings) -> http2::Builder<LocalExecutor> {
     builder
         .max_concurrent_streams(settings.bounds.streams)
         .max_header_list_size(header_bytes)
+        .max_frame_size(H2_FRAME)
+        .max_pending_accept_reset_streams(H2_PENDING_RESETS)
+        .max_local_error_reset_streams(H2_ERRORS)
         .initial_stream_window_size(H2_STREAM_WINDOW)
         .initial_connection_window_size(H2_CONNECTION_WINDOW)
         .max_send_buf_size(H2_SEND_BUFFER);
     builder
 }
 
+/// The longest frame. With the bound on a head it also bounds how many CONTINUATION frames a head may come in.
+const H2_FRAME: u32 = 16 * 1024;
+/// Streams that a client may have reset before they were looked at.
+const H2_PENDING_RESETS: usize = 20;
+/// Streams that may have been reset because of the client's errors.
+const H2_ERRORS: usize = 1024;
 /// What one stream, and all streams of a connection, may have sent without being read.
 const H2_STREAM_WINDOW: u32 = 256 * 1024;
 const H2_CONNECTION_WINDOW: u32 = 1024 * 1024;

@@ -241,6 +241,11 @@ impl Wire {
         self.stream.write_all(bytes.as_ref()).unwrap();
     }
 
+    /// Sends, and says whether the other side is still there.
+    pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.stream.write_all(bytes.as_ref()).is_ok()
+    }
+
     /// Sends until the other side takes no more for a moment, and returns how much that was.
     pub fn send_until_blocked(&mut self, most: usize) -> usize {
         self.tcp

@@ -418,3 +418,43 @@ policies:
     assert_eq!(client.head(answer).status(), 200);
     assert_eq!(client.head(second).status(), 429);
 }
+
+#[test]
+fn a_connection_that_had_its_requests_is_left_and_those_in_flight_are_answered() {
+    let bed = Bed::with(|settings| settings.bounds.requests_per_connection = 2);
+    let mut client = Client::new(&bed);
+    let (first, second) = (client.get("/1"), client.get("/2"));
+    for _ in 0..2 {
+        let mut origin = bed.origin.accept();
+        origin.head();
+        origin.send(OK);
+    }
+    for answer in [first, second] {
+        let response = client.head(answer);
+        assert_eq!(client.body(response).unwrap().0, "hi");
+    }
+    client.runtime.block_on(&mut client.connection).unwrap().unwrap();
+}
+
+#[test]
+fn a_client_that_gives_most_of_its_requests_up_is_let_go() {
+    let bed = Bed::new();
+    let mut client = Client::new(&bed);
+    for _ in 0..501 {
+        let request = Request::get("http://a.test/").body(()).unwrap();
+        let (answer, mut stream) = client.requests.send_request(request, true).unwrap();
+        let mut origin = bed.origin.accept();
+        origin.head();
+        stream.send_reset(Reason::CANCEL);
+        drop(answer);
+        origin.gone();
+    }
+    let last = client.get("/");
+    let Client {
+        runtime, connection, ..
+    } = client;
+    // However it ends.
+    let _ = runtime.block_on(connection).unwrap();
+    assert!(runtime.block_on(last).unwrap().is_err());
+    assert!(!bed.origin.was_asked());
+}

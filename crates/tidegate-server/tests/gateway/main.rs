@@ -10,6 +10,7 @@
 
 mod bed;
 mod bodies;
+mod bounds;
 mod certs;
 mod endings;
 mod forwarding;

@@ -439,7 +439,12 @@ fn a_client_that_does_not_read_is_let_go_over_tls_too() {
 
 #[test]
 fn a_thousand_silent_clients_do_not_disturb_others() {
-    let (certs, bed) = one();
+    let certs = Certs::new();
+    certs.issue("a", &["a.test"]);
+    let bed = Bed::with(|settings| {
+        settings.listen = certs.listeners(ONE);
+        settings.bounds.connections_per_address = 2000;
+    });
     let config = certs.client().config();
     let mut idle: Vec<TcpStream> = (0..900)
         .map(|_| TcpStream::connect(bed.address).unwrap())

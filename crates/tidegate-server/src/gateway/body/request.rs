@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::{BodyError, Early};
+use super::{BodyError, Early, Pace};
 use crate::gateway::deadline::Deadline;
 use crate::gateway::fields::strip_trailers;
 use crate::gateway::settings::Timeouts;
@@ -26,6 +26,7 @@ struct Upload {
     incoming: Incoming,
     progress: Rc<Progress>,
     gate: Option<Gate>,
+    pace: Option<Pace>,
     /// How many bytes may still come.
     left: u64,
 }
@@ -46,6 +47,8 @@ pub(crate) enum UploadState {
     Upstream,
     /// The client: it sends no more bytes.
     Client,
+    /// Nobody: the client's bytes dripped.
+    TooSlow,
     /// The client's connection broke, or its body is malformed.
     Broken,
     /// Nobody: the client's body is longer than the bound.
@@ -98,6 +101,7 @@ impl RequestBody {
             incoming,
             progress: progress.clone(),
             gate: None,
+            pace: None,
             left: most,
         };
         (Self(Some(Box::new(upload))), progress)
@@ -107,6 +111,14 @@ impl RequestBody {
     pub(crate) fn behind(mut self, gate: Gate) -> Self {
         if let Some(upload) = &mut self.0 {
             upload.gate = Some(gate);
+        }
+        self
+    }
+
+    /// Lets no client be slower than `pace`.
+    pub(crate) fn at(mut self, pace: Option<Pace>) -> Self {
+        if let Some(upload) = &mut self.0 {
+            upload.pace = pace;
         }
         self
     }
@@ -163,6 +175,9 @@ impl Upload {
             strip_trailers(trailers);
         }
         let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
+        if let Some(pace) = &mut self.pace {
+            pace.came(bytes);
+        }
         let Some(left) = self.left.checked_sub(bytes) else {
             self.progress.upload.set(UploadState::TooLong);
             return Some(Err(BodyError::TooLong));
@@ -227,6 +242,10 @@ impl Body for RequestBody {
             upload.gate = None;
         }
         let Poll::Ready(frame) = upload.poll_next(cx) else {
+            if upload.pace.as_mut().is_some_and(|pace| pace.wait(cx).is_ready()) {
+                upload.progress.upload.set(UploadState::TooSlow);
+                return Poll::Ready(Some(Err(BodyError::Stalled)));
+            }
             upload.progress.upload.set(UploadState::Client);
             return Poll::Pending;
         };
