@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use tidegate_policy::{Admin, Upstream};
+use tidegate_policy::{Admin, ServerUrl};
 use tidegate_server::logs::{LogFilter, LogFormat};
 
 const EXAMPLES: &str = "\
@@ -125,9 +125,9 @@ pub(crate) struct ServeArguments {
     /// The policy file.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The origin to protect.
+    /// The origin to protect: http://host:port, https://host:port or unix:/path.
     #[arg(short, long, value_name = "URL")]
-    pub(crate) upstream: Option<Upstream>,
+    pub(crate) upstream: Option<ServerUrl>,
     #[command(flatten)]
     pub(crate) run: RunArguments,
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use tidegate_core::{Cost, Mode, Timestamp};
-use tidegate_policy::{OnStoreFailure, Policy, in_words};
+use tidegate_policy::{Forwarding, HostRewrite, OnStoreFailure, Policy, Route, Upstream, in_words};
 
 /// A policy in words, a line for each thing it says.
 pub(crate) struct InWords<'a>(pub(crate) &'a Policy);
@@ -40,6 +40,99 @@ impl Display for InWords<'_> {
         match on_store_failure(policy.on_store_failure) {
             Some(words) => write!(f, "\n  when the store cannot decide, {words}"),
             None => Ok(()),
+        }
+    }
+}
+
+/// A route of this forwarding in words, on one line.
+pub(crate) struct RouteInWords<'a>(pub(crate) &'a Forwarding, pub(crate) &'a Route);
+
+impl Display for RouteInWords<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self(forwarding, route) = self;
+        let name = forwarding
+            .upstreams
+            .get(route.upstream)
+            .map_or("", |upstream| &upstream.name);
+        write!(f, "{} to {name}", route.scope)?;
+        match &route.host {
+            HostRewrite::Preserve => Ok(()),
+            HostRewrite::Upstream => f.write_str(", with the server's own host"),
+            HostRewrite::To(host) => write!(f, ", as {}", String::from_utf8_lossy(host.as_bytes())),
+        }
+    }
+}
+
+/// Where requests go, a line for each route and each upstream.
+pub(crate) struct ForwardingInWords<'a>(pub(crate) &'a Forwarding);
+
+impl Display for ForwardingInWords<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let forwarding = self.0;
+        for route in &forwarding.routes {
+            writeln!(f, "{}", RouteInWords(forwarding, route))?;
+        }
+        match forwarding.default_upstream() {
+            Some(upstream) if forwarding.routes.is_empty() => {
+                writeln!(f, "any request to {}", upstream.name)?
+            }
+            Some(upstream) => writeln!(f, "any other request to {}", upstream.name)?,
+            None if forwarding.routes.is_empty() => return Ok(()),
+            None => writeln!(f, "any other request is 404")?,
+        }
+        forwarding
+            .upstreams
+            .iter()
+            .try_for_each(|upstream| write!(f, "{}", UpstreamInWords(upstream)))
+    }
+}
+
+/// An upstream in words, if there is more to say than its URL.
+struct UpstreamInWords<'a>(&'a Upstream);
+
+impl Display for UpstreamInWords<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let upstream = self.0;
+        let shown = upstream.to_string();
+        if shown == *upstream.name {
+            return Ok(());
+        }
+        writeln!(
+            f,
+            "
+{shown}"
+        )?;
+        if upstream.tls.insecure_skip_verify {
+            writeln!(f, "  certificates are not checked")?;
+        }
+        if let Some(health) = &upstream.health {
+            let (path, every) = (&health.path, health.every);
+            let (sick, well) = (health.unhealthy_after, health.healthy_after);
+            writeln!(
+                f,
+                "  asked for {path} every {every:?}: {sick} bad answers in a row take a server out, {well} good ones take it in again"
+            )?;
+        }
+        if upstream.servers.len() == 1 {
+            return Ok(());
+        }
+        if let Some(ejection) = upstream.ejection {
+            let (failures, pause) = (ejection.failures, ejection.pause);
+            writeln!(
+                f,
+                "  {failures} failures in a row leave a server alone for {pause:?}"
+            )?;
+        }
+        match upstream.retries {
+            0 => writeln!(f, "  no request is tried again"),
+            1 => writeln!(
+                f,
+                "  a request is tried once more on another server where that is safe"
+            ),
+            retries => writeln!(
+                f,
+                "  a request is tried up to {retries} times more on other servers where that is safe"
+            ),
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Which route a request takes.
+#![allow(clippy::unwrap_used, reason = "test support")]
 
 use http::{HeaderMap, Method};
 use tidegate_core::KeyHasher;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
-use tidegate_policy::{Admin, Policy, PolicyLimit, Problems, StoreSettings, Upstream};
+use tidegate_policy::{Admin, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, StoreSettings, Upstream};
 use tidegate_store::Memory;
 use tokio::runtime::{Builder, Runtime};
 
@@ -22,7 +22,7 @@ use crate::gateway::{BindError, Farewell, Gateway, Settings};
 use crate::handover::{Offer, Takeover};
 use crate::live::Stage;
 use crate::load::{Files, PolicySource};
-use crate::loader::{Flags, Loader, Ready};
+use crate::loader::{Flags, Loader, Protected, Ready};
 use crate::metrics::Metrics;
 use crate::pipeline::Pipeline;
 use crate::reload::{self, Reloader, Reloads};
@@ -56,8 +56,8 @@ pub struct BootOptions {
 pub enum Origin {
     /// The upstream of the policy file.
     Configured,
-    /// This one, whatever the policy file says.
-    At(Upstream),
+    /// This one in the place of `gateway.upstream`, whatever the policy file says; its routes hold.
+    At(ServerUrl),
     /// A demo origin in this process, whatever the policy file says.
     Demo,
 }
@@ -82,7 +82,7 @@ pub struct Server {
 #[derive(Debug)]
 struct Facts {
     listening: Vec<SocketAddr>,
-    upstream: Upstream,
+    forwarding: Forwarding,
     policies_name: String,
     policies: Vec<Policy>,
     warnings: Problems,
@@ -99,9 +99,9 @@ impl Server {
         self.admin.as_ref().map(AdminListener::address)
     }
 
-    /// The origin.
-    pub fn upstream(&self) -> &Upstream {
-        &self.facts.upstream
+    /// Where requests go.
+    pub fn forwarding(&self) -> &Forwarding {
+        &self.facts.forwarding
     }
 
     /// Whether the origin is the demo in this process.
@@ -147,22 +147,19 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         .enable_all()
         .build()
         .map_err(BootError::System)?;
-    let (upstream, demo) = runtime.block_on(origin(options.origin))?;
+    let (protected, demo) = runtime.block_on(origin(options.origin))?;
     let loader = Loader {
         source: options.policies,
         hasher,
         flags: Flags {
             listen: options.listen,
-            upstream,
+            protected,
         },
     };
     let mut files = Files::default();
-    let Ready {
-        live,
-        upstream,
-        warnings,
-    } = loader.load(&mut files)?;
-    let mut settings = Settings::configured(&live.config.gateway, &live.tls, upstream.clone());
+    let Ready { live, warnings } = loader.load(&mut files)?;
+    let forwarding = live.config.forwarding.clone();
+    let mut settings = Settings::configured(&live.config.gateway, &live.tls);
     settings.timeouts.drain = options.drain;
     settings.access_log = access_log(live.config.access_log.as_ref())?;
     let access_log = settings.access_log.clone();
@@ -205,7 +202,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let overview = Arc::new(overview);
     let facts = Facts {
         listening: gateway.local_addrs().to_vec(),
-        upstream,
+        forwarding,
         policies_name,
         policies,
         warnings,
@@ -312,16 +309,16 @@ fn allow_open_files() {
 }
 
 /// The origin that wins over the policy file's, and the demo if that is it.
-async fn origin(origin: Origin) -> Result<(Option<Upstream>, Option<DemoOrigin>), BootError> {
+async fn origin(origin: Origin) -> Result<(Option<Protected>, Option<DemoOrigin>), BootError> {
     match origin {
-        Origin::At(upstream) => Ok((Some(upstream), None)),
+        Origin::At(url) => Ok((Some(Protected::Rest(Upstream::at(url))), None)),
         Origin::Configured => Ok((None, None)),
         Origin::Demo => {
             let demo = DemoOrigin::bind().await.map_err(BootError::System)?;
             let upstream = format!("http://{}", demo.address())
                 .parse()
                 .map_err(|error| BootError::System(io::Error::other(error)))?;
-            Ok((Some(upstream), Some(demo)))
+            Ok((Some(Protected::All(upstream)), Some(demo)))
         }
     }
 }

@@ -3,16 +3,20 @@
 //! Each worker is one thread with its own listener (`SO_REUSEPORT`), its own connections and its own pool to the upstream, so
 //! that a request never changes threads and shares nothing but the store.
 
+mod balance;
 mod body;
+mod budget;
 mod client;
 mod connection;
 mod crowd;
 mod deadline;
+mod dial;
 mod door;
 mod fault;
 mod fields;
 mod forward;
 mod framing;
+mod health;
 mod listen;
 mod news;
 mod pool;
@@ -22,13 +26,15 @@ mod settings;
 mod socket;
 mod stream;
 mod upgrade;
+mod upstreams;
+mod warden;
 mod worker;
 
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -159,11 +165,14 @@ impl<S: Store> Gateway<S> {
     /// A worker that could not start or did not last.
     pub async fn run(self, stop: impl Future<Output = Farewell>) -> io::Result<Drained> {
         let (asked, stopped) = watch::channel(None);
+        let watching = self.common.watch_upstreams();
+        let mut watching = pin!(watching);
         let mut workers = Vec::new();
         for (index, listeners) in self.listeners.into_iter().enumerate() {
             workers.push(start(index, self.common.clone(), listeners, stopped.clone())?);
         }
         tokio::select! {
+            never = &mut watching => match never {},
             // Workers end by themselves only when something is wrong. The others stop when `asked` is dropped.
             ended = next_ended(&mut workers) => {
                 ended?;
@@ -173,7 +182,10 @@ impl<S: Store> Gateway<S> {
         };
         let mut cut = 0;
         while !workers.is_empty() {
-            cut += next_ended(&mut workers).await?;
+            tokio::select! {
+                never = &mut watching => match never {},
+                ended = next_ended(&mut workers) => cut += ended?,
+            }
         }
         Ok(Drained { cut })
     }

@@ -22,3 +22,4 @@ pub mod sockets;
 mod supervisor;
 pub mod tls;
 pub mod token_keys;
+pub mod upstream;

@@ -11,11 +11,13 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
 use tidegate_policy::{Config, Identifier};
+use tokio::sync::Notify;
 
 use crate::load::Loaded;
 use crate::metrics::{Meters, Metrics};
 use crate::tls::TlsListener;
 use crate::token_keys::TokenKeys;
+use crate::upstream::Fleet;
 
 /// One set of what files say: the configuration, and what the files that it names hold.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct Live {
     pub identifier: Identifier,
     /// The keys of those who issue tokens.
     pub token_keys: TokenKeys,
+    /// The upstreams of the configuration.
+    pub fleet: Arc<Fleet>,
 }
 
 impl Live {
@@ -48,6 +52,7 @@ impl Live {
 impl From<Loaded> for Live {
     fn from(loaded: Loaded) -> Self {
         Self {
+            fleet: Arc::new(Fleet::new(&loaded.config.forwarding, &loaded.upstream_tls)),
             config: loaded.config,
             tls: loaded.tls,
             meters: Arc::default(),
@@ -62,6 +67,8 @@ impl From<Loaded> for Live {
 pub struct Stage {
     live: Arc<ArcSwap<Live>>,
     metrics: Arc<Metrics>,
+    /// Tells whoever looks after the upstreams.
+    replaced: Arc<Notify>,
 }
 
 impl Stage {
@@ -71,6 +78,7 @@ impl Stage {
         Self {
             live: Arc::new(ArcSwap::from_pointee(live)),
             metrics,
+            replaced: Arc::default(),
         }
     }
 
@@ -79,11 +87,19 @@ impl Stage {
         &self.metrics
     }
 
-    /// Requests that begin from now on see `live`, with the keys of tokens that were fetched before.
+    /// Requests that begin from now on see `live`, with the keys of tokens that were fetched before. Servers of upstreams that are the
+    /// same as before keep their connections, and what is known of them.
     pub fn replace(&self, mut live: Live) {
         live.meters = self.metrics.meters(live.config.policies.policies());
         live.token_keys.adopt(&self.live.load().token_keys);
+        live.fleet = Arc::new(live.fleet.keeping(&self.current().fleet));
         self.live.store(Arc::new(live));
+        self.replaced.notify_one();
+    }
+
+    /// Waits until something else may be live than before. For one waiter.
+    pub(crate) async fn replaced(&self) {
+        self.replaced.notified().await;
     }
 
     /// What is live now. Not for the way of a request: each call counts on memory that all threads share.

@@ -3,6 +3,7 @@
 mod error;
 mod files;
 mod token_keys;
+mod upstream_tls;
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -12,18 +13,19 @@ use std::sync::Arc;
 
 use tidegate_core::KeyHasher;
 use tidegate_policy::{
-    Access, ApiKeys, Config, FileReport, Identifier, Keyring, PolicyFile, Problems, Tokens, compile,
+    Access, ApiKeys, Config, FileReport, Forwarding, Identifier, Keyring, PolicyFile, Problems, Tokens,
+    Upstream, compile,
 };
 
 use crate::clock::Clock;
 use crate::tls::{self, TlsListener};
 use crate::token_keys::KeyOrigin;
-
-pub use token_keys::TokenKeysFault;
+use crate::upstream::TlsClient;
 
 pub use error::LoadError;
 pub(crate) use error::in_words;
 pub use files::{Checksum, Files};
+pub use token_keys::TokenKeysFault;
 
 /// The policy file that holds when none is given.
 pub const BUILT_IN: &str = include_str!("../../../examples/tidegate.yaml");
@@ -148,6 +150,10 @@ impl PolicySource {
         if warnings.has_errors() {
             return Err(warnings.into());
         }
+        let mut upstream_tls = Vec::new();
+        for upstream in &config.forwarding.upstreams {
+            upstream_tls.push(self.tls_client(files, upstream)?);
+        }
         Ok(Loaded {
             identifier: Identifier {
                 api_keys,
@@ -157,6 +163,7 @@ impl PolicySource {
             key_origins,
             config,
             tls,
+            upstream_tls,
             warnings,
         })
     }
@@ -203,6 +210,16 @@ impl PolicySource {
         })?)
     }
 
+    /// How TLS to `upstream` is spoken, if it is.
+    fn tls_client(&self, files: &mut Files, upstream: &Upstream) -> Result<Option<TlsClient>, LoadError> {
+        upstream_tls::client(upstream, |file| {
+            let path = self.folder().join(file);
+            files
+                .read(&path)
+                .map_err(|error| format!("cannot read {}: {}", path.display(), in_words(&error)))
+        })
+    }
+
     /// The file that the policy file calls `file`, looked for beside it.
     fn read_named(&self, files: &mut Files, file: &str) -> Named {
         let path = self.folder().join(file);
@@ -230,8 +247,36 @@ pub struct Loaded {
     pub identifier: Identifier,
     /// Where the keys of those who issue tokens come from.
     pub key_origins: Vec<KeyOrigin>,
+    /// How TLS to each of its upstreams is spoken, in their order.
+    pub upstream_tls: Vec<Option<TlsClient>>,
     /// What its writer should look at.
     pub warnings: Problems,
+}
+
+impl Loaded {
+    /// What no route matches goes to `upstream`, whatever the file says.
+    ///
+    /// # Errors
+    /// [`LoadError::UpstreamTls`] if it wants TLS and the system has no roots.
+    pub fn protect(&mut self, upstream: &Upstream) -> Result<(), LoadError> {
+        let forwarding = &mut self.config.forwarding;
+        forwarding.set_default(upstream.clone());
+        if self.upstream_tls.len() < forwarding.upstreams.len() {
+            let unread = |file: &str| Err(format!("cannot read {file}: the command line names no files"));
+            self.upstream_tls.push(upstream_tls::client(upstream, unread)?);
+        }
+        Ok(())
+    }
+
+    /// Everything goes to `upstream`, whatever the file says.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn protect_only(&mut self, upstream: &Upstream) -> Result<(), LoadError> {
+        self.config.forwarding = Forwarding::default();
+        self.upstream_tls.clear();
+        self.protect(upstream)
+    }
 }
 
 #[cfg(test)]

@@ -21,14 +21,22 @@ pub(crate) struct Loader {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
     pub(crate) listen: Option<SocketAddr>,
-    pub(crate) upstream: Option<Upstream>,
+    pub(crate) protected: Option<Protected>,
+}
+
+/// What stands behind the gateway, whatever files say.
+#[derive(Clone, Debug)]
+pub(crate) enum Protected {
+    /// This gets what no route matches.
+    Rest(Upstream),
+    /// This gets everything.
+    All(Upstream),
 }
 
 /// A configuration that can be served.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) live: Live,
-    pub(crate) upstream: Upstream,
     pub(crate) warnings: Problems,
 }
 
@@ -41,15 +49,17 @@ impl Loader {
             config.gateway.listen = vec![address.into()];
             loaded.tls = vec![None];
         }
-        if let Some(upstream) = &self.flags.upstream {
-            config.forwarding.set_default(upstream.clone());
+        match &self.flags.protected {
+            Some(Protected::Rest(upstream)) => loaded.protect(upstream)?,
+            Some(Protected::All(upstream)) => loaded.protect_only(upstream)?,
+            None if config.forwarding.is_empty() => {
+                return Err(BootError::NoUpstream {
+                    policies_name: self.source.name().to_owned(),
+                });
+            }
+            None => {}
         }
-        let upstream = config.forwarding.default_upstream().cloned();
-        let upstream = upstream.ok_or_else(|| BootError::NoUpstream {
-            policies_name: self.source.name().to_owned(),
-        })?;
         Ok(Ready {
-            upstream,
             warnings: std::mem::take(&mut loaded.warnings),
             live: loaded.into(),
         })

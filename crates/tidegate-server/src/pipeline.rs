@@ -233,7 +233,11 @@ impl Admitted<'_> {
 }
 
 /// The request as policies see it. `*`, the target of `OPTIONS` that means the whole server, counts as its root.
-fn view<'r, B>(request: &'r http::Request<B>, tls: Option<&'r Tls>, client: IpAddr) -> Request<'r> {
+pub(crate) fn view<'r, B>(
+    request: &'r http::Request<B>,
+    tls: Option<&'r Tls>,
+    client: IpAddr,
+) -> Request<'r> {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let path = request.uri().path();
     Request {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use tidegate_policy::{Policy, in_words};
+use tidegate_policy::{Forwarding, Policy, in_words};
 use tidegate_server::boot::Server;
 use tidegate_server::logs::LogFormat;
 
@@ -33,7 +33,7 @@ fn events(server: &Server) {
     let policies = Names(server.per_instance());
     tracing::info!(%policies, "these limits are per instance: their counters are in this process's memory");
     for address in server.listening() {
-        tracing::info!(%address, upstream = %server.upstream(), policies = server.policies_name(), "listening");
+        tracing::info!(%address, upstream = %Rest(server.forwarding()), policies = server.policies_name(), "listening");
     }
 }
 
@@ -54,7 +54,11 @@ impl Display for Page<'_> {
             )?;
         }
         let whose = if server.has_demo() { " (the demo)" } else { "" };
-        writeln!(f, "  origin    {}{whose}", server.upstream())?;
+        let forwarding = server.forwarding();
+        writeln!(f, "  origin    {}{whose}", Rest(forwarding))?;
+        for route in forwarding.routes.iter().take(MAX_SHOWN) {
+            writeln!(f, "            {}", crate::words::RouteInWords(forwarding, route))?;
+        }
         writeln!(f, "  policies  {}", server.policies_name())?;
         for policy in server.policies().iter().take(MAX_SHOWN) {
             writeln!(f, "            {}", Short(policy))?;
@@ -93,6 +97,18 @@ impl Display for TryTheDemo<'_> {
             "Ten pass. The eleventh gets a 429 that says how long to wait; after that long the next one passes."
         )?;
         writeln!(f, "A browser on {url} shows the same.")
+    }
+}
+
+/// Where requests go that no route matches.
+struct Rest<'a>(&'a Forwarding);
+
+impl Display for Rest<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0.default_upstream() {
+            Some(upstream) => upstream.fmt(f),
+            None => f.write_str("404 for what no route matches"),
+        }
     }
 }
 

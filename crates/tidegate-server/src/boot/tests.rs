@@ -25,6 +25,10 @@ fn options(text: &str) -> BootOptions {
     }
 }
 
+fn origin(server: &Server) -> String {
+    server.forwarding().default_upstream().unwrap().to_string()
+}
+
 #[test]
 fn what_the_file_says_holds_when_nothing_else_is_said() {
     let server = boot(options(FILE)).unwrap();
@@ -35,7 +39,7 @@ fn what_the_file_says_holds_when_nothing_else_is_said() {
         0,
         "the port that the system chose is known"
     );
-    assert_eq!(server.upstream().to_string(), "http://127.0.0.1:9");
+    assert_eq!(origin(&server), "http://127.0.0.1:9");
     assert!(!server.has_demo());
     assert_eq!(&*server.per_instance()[0].name, "api");
 }
@@ -50,7 +54,7 @@ fn the_address_and_the_upstream_asked_for_win_over_the_file() {
     .unwrap();
     assert_eq!(server.listening().len(), 1);
     assert_eq!(server.listening()[0].ip().to_string(), "127.0.0.3");
-    assert_eq!(server.upstream().to_string(), "http://127.0.0.1:10");
+    assert_eq!(origin(&server), "http://127.0.0.1:10");
 }
 
 #[test]
@@ -61,7 +65,7 @@ fn the_demo_stands_in_for_the_upstream_of_the_file() {
     })
     .unwrap();
     assert!(server.has_demo());
-    assert_ne!(server.upstream().to_string(), "http://127.0.0.1:9");
+    assert_ne!(origin(&server), "http://127.0.0.1:9");
 }
 
 #[test]

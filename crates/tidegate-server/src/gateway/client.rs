@@ -274,7 +274,7 @@ impl Write for ClientIo {
         let outcome = Pin::new(&mut self.stream).poll_flush(cx);
         match self.stream.stream() {
             // Always ready: it holds nothing back.
-            Stream::Plain(_) => outcome,
+            Stream::Plain(_) | Stream::Unix(_) => outcome,
             Stream::Tls(_) => self.watched(outcome),
         }
     }

@@ -1,12 +1,12 @@
 //! One request, from its head to the head of its response.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
@@ -19,13 +19,13 @@ use super::client::Client;
 use super::deadline::Deadline;
 use super::fault::Fault;
 use super::fields::{self, Claims, Origin};
-use super::forward::{Answer, Wait, forward};
+use super::forward::{Answer, Switched, Wait, forward};
 use super::framing;
 use super::request_id::{self, X_REQUEST_ID};
 use super::settings::Settings;
-use super::stream::Stream;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
+use crate::live::Live;
 use crate::pipeline::{Admission, Admitted, Caller};
 use crate::record::Record;
 use crate::tls::TlsListeners;
@@ -57,14 +57,15 @@ impl<S: Store> Door<S> {
             Version::HTTP_10 | Version::HTTP_09 => OnBreak::Reset,
             _ => OnBreak::Close,
         };
-        let checked = self.check(&mut request);
+        let live = self.worker.live();
+        let checked = self.check(&live, &mut request);
         let id = self.id(request.headers_mut());
         record.saw(&request, self.peer, id.as_ref());
         if let Some(tls) = &self.tls {
             record.came_over(tls.version);
         }
         let mut response = match checked {
-            Ok(()) => self.ask(request, &mut record).await,
+            Ok(()) => self.ask(&live, request, &mut record).await,
             Err(fault) => failed(fault, None, &mut record),
         };
         if last && response.status() != StatusCode::SWITCHING_PROTOCOLS {
@@ -80,9 +81,13 @@ impl<S: Store> Door<S> {
     }
 
     /// Asks the policies and then the upstream.
-    async fn ask(&self, mut request: Request<Incoming>, record: &mut Record) -> Response<ResponseBody> {
+    async fn ask(
+        &self,
+        live: &Live,
+        mut request: Request<Incoming>,
+        record: &mut Record,
+    ) -> Response<ResponseBody> {
         let hold = self.worker.next_hold();
-        let live = self.worker.live();
         let reader = Reader {
             deadlines: &self.worker.deadlines,
             settings: &self.worker.settings,
@@ -93,12 +98,17 @@ impl<S: Store> Door<S> {
             door: &reader,
         };
         let Worker { pipeline, tokens, .. } = &*self.worker;
-        let admission = pipeline.admit(&live, &mut request, caller, hold, record, tokens);
+        let admission = pipeline.admit(live, &mut request, caller, hold, record, tokens);
         let (mut admitted, early) = match admission.await {
             Admission::Answered(response) => return response.map(ResponseBody::whole),
             Admission::Crowded(admitted) => return failed(Fault::Crowded, Some(&admitted), record),
             Admission::Unread(not_read) => return failed(Fault::from(not_read), None, record),
             Admission::Forwarded(admitted, early) => (admitted, early),
+        };
+        let upstreams = self.worker.upstreams(live);
+        let (members, host) = match upstreams.target(live, &request, self.peer) {
+            Ok(target) => target,
+            Err(fault) => return failed(fault, Some(&admitted), record),
         };
         let deadline = self.worker.deadlines.deadline();
         let (request, progress) = self.outgoing((request, early), &admitted, &deadline);
@@ -107,15 +117,17 @@ impl<S: Store> Door<S> {
             deadline: &deadline,
             timeouts: &self.worker.settings.timeouts,
             progress: progress.as_deref(),
+            host,
+            begun: Cell::new(false),
         };
-        match forward(&self.worker.pool, request, wait).await {
+        match forward(members, request, &wait).await {
             Ok(Answer::Response(response)) => {
                 record.upstream_answered(response.status());
                 self.returned(response, &mut admitted)
             }
-            Ok(Answer::Switched(head, upstream, early)) => {
+            Ok(Answer::Switched(head, switched)) => {
                 record.upstream_answered(head.status());
-                self.switched(head, &mut admitted, (upstream, early))
+                self.switched(head, &mut admitted, switched)
             }
             Err(fault) => failed(fault, Some(&admitted), record),
         }
@@ -140,13 +152,9 @@ impl<S: Store> Door<S> {
         Some(record)
     }
 
-    fn check(&self, request: &mut Request<Incoming>) -> Result<(), Fault> {
+    fn check(&self, live: &Live, request: &mut Request<Incoming>) -> Result<(), Fault> {
         let settings = &self.worker.settings;
-        framing::normalize(
-            request,
-            &settings.bounds,
-            &settings.upstream.servers[0].url.authority(),
-        )?;
+        framing::normalize(request, &settings.bounds, live.fleet.default_host())?;
         if request.body().size_hint().lower() > settings.bounds.body_bytes {
             return Err(Fault::RequestBodyTooLong);
         }
@@ -254,7 +262,7 @@ impl<S: Store> Door<S> {
         &self,
         mut head: Response<()>,
         admitted: &mut Admitted<'_>,
-        (upstream, early): (Stream, Bytes),
+        switched: Switched,
     ) -> Response<ResponseBody> {
         let status = head.status();
         if let Some(upgrade) = fields::strip_response(status, head.headers_mut()) {
@@ -263,8 +271,9 @@ impl<S: Store> Door<S> {
         self.add_via(head.headers_mut());
         admitted.mark(head.headers_mut());
         self.client.tunnel.replace(Some(Tunnel {
-            upstream,
-            early,
+            upstream: switched.stream,
+            early: switched.early,
+            turn: switched.turn,
             in_flight: self.client.begin(),
             hold: admitted.hold.take(),
             record: None,

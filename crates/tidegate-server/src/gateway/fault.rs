@@ -38,8 +38,12 @@ pub(crate) enum Fault {
     TooManyBodies,
     /// Too many requests wait for their leaky bucket.
     Crowded,
+    /// No route matches, and there is no upstream for the rest.
+    NoRoute,
     /// No connection to the upstream.
     Unreachable,
+    /// The upstream's certificate is not the right one, or TLS with it cannot be agreed on.
+    Tls,
     /// No connection to the upstream in time.
     ConnectTimeout,
     /// The upstream's connections are all taken.
@@ -94,11 +98,17 @@ impl Fault {
         self.told().1
     }
 
+    /// Whether the server that was asked is to blame.
+    pub(crate) fn is_of_server(self) -> bool {
+        self.is_upstream() && self != Self::Busy
+    }
+
     /// Whether it is the upstream's, and not the client's.
     pub(crate) fn is_upstream(self) -> bool {
         matches!(
             self,
             Self::Unreachable
+                | Self::Tls
                 | Self::ConnectTimeout
                 | Self::Busy
                 | Self::Closed
@@ -192,6 +202,18 @@ impl Fault {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too_many_waiting",
                 "Too many requests are waiting for their turn.",
+                Keep,
+            ),
+            Self::NoRoute => (
+                StatusCode::NOT_FOUND,
+                "no_route",
+                "Nothing is served under this host and path.",
+                Keep,
+            ),
+            Self::Tls => (
+                StatusCode::BAD_GATEWAY,
+                "upstream_tls_failed",
+                "The upstream could not prove who it is, or speaks no TLS.",
                 Keep,
             ),
             Self::Unreachable => (

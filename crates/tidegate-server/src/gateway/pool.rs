@@ -1,11 +1,10 @@
-//! Connections to the upstream, one pool per worker.
+//! Connections to one server, one pool per worker.
 //!
 //! A connection has no task of its own: whoever uses it drives it, and dropping it closes it. That saves two wake-ups and a channel
 //! hop per request over hyper-util's client, and a client that leaves takes its upstream request with it at once.
 
 use std::cell::{Cell, RefCell};
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -13,26 +12,54 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
-use tokio::net::TcpStream;
 
 use super::body::RequestBody;
 use super::deadline::Deadlines;
+use super::dial::{DialError, Dialled, dial};
 use super::fault::Fault;
 use super::news::News;
 use super::settings::Settings;
 use super::socket::Socket;
 use super::stream::Stream;
+use crate::upstream::Server;
 
-/// A worker's connections to the upstream.
-pub(crate) struct Pool {
+/// What all pools of a worker share.
+pub(crate) struct Shared {
     settings: Arc<Settings>,
     deadlines: Rc<Deadlines>,
-    resting: RefCell<Vec<Resting>>,
+    /// Open connections to all servers, and the most there may be.
     open: Rc<Cell<usize>>,
     most: usize,
     /// How many ticks a connection may rest and be taken for alive, and how many at all.
     brief: u64,
     longest: u64,
+}
+
+impl Shared {
+    pub(crate) fn new(settings: Arc<Settings>, deadlines: Rc<Deadlines>) -> Rc<Self> {
+        let most = settings
+            .bounds
+            .upstream_connections
+            .div_ceil(settings.workers.get());
+        Rc::new(Self {
+            brief: deadlines.ticks(BRIEF),
+            longest: deadlines.ticks(settings.timeouts.upstream_idle),
+            settings,
+            deadlines,
+            open: Rc::default(),
+            most,
+        })
+    }
+}
+
+/// A worker's connections to one server.
+pub(crate) struct Pool {
+    pub(crate) server: Arc<Server>,
+    shared: Rc<Shared>,
+    resting: RefCell<Vec<Resting>>,
+    in_flight: Cell<u32>,
+    /// Counts connections, so that each begins at another address.
+    dialled: Cell<usize>,
 }
 
 struct Resting {
@@ -57,20 +84,29 @@ const RESPONSE_HEADER_BYTES: usize = 64 * 1024;
 const READ_AHEAD_BYTES: usize = 2 * RESPONSE_HEADER_BYTES;
 
 impl Pool {
-    pub(crate) fn new(settings: Arc<Settings>, deadlines: Rc<Deadlines>) -> Rc<Self> {
-        let most = settings
-            .bounds
-            .upstream_connections
-            .div_ceil(settings.workers.get());
+    pub(crate) fn new(server: &Arc<Server>, shared: &Rc<Shared>) -> Rc<Self> {
         Rc::new(Self {
-            brief: deadlines.ticks(BRIEF),
-            longest: deadlines.ticks(settings.timeouts.upstream_idle),
-            settings,
-            deadlines,
+            server: server.clone(),
+            shared: shared.clone(),
             resting: RefCell::default(),
-            open: Rc::default(),
-            most,
+            in_flight: Cell::new(0),
+            dialled: Cell::new(0),
         })
+    }
+
+    /// How many requests the server has from this worker.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight.get()
+    }
+
+    /// It has one more.
+    pub(crate) fn begin(&self) {
+        self.in_flight.set(self.in_flight.get() + 1);
+    }
+
+    /// It has one less.
+    pub(crate) fn end(&self) {
+        self.in_flight.set(self.in_flight.get().saturating_sub(1));
     }
 
     /// A connection that rests.
@@ -78,30 +114,35 @@ impl Pool {
         loop {
             let Resting { mut link, since } = self.resting.borrow_mut().pop()?;
             if link.is_still_alive() {
-                let rested = self.deadlines.now().saturating_sub(since);
+                let rested = self.shared.deadlines.now().saturating_sub(since);
                 return Some(Rested {
                     link,
-                    doubtful: rested > self.brief,
+                    doubtful: rested > self.shared.brief,
                 });
             }
         }
     }
 
-    /// A new connection.
-    pub(crate) async fn connect(&self) -> Result<Box<Link>, Fault> {
-        if self.open.get() >= self.most {
+    /// A new connection, opened within `time`.
+    pub(crate) async fn connect(&self, time: Duration) -> Result<Box<Link>, Fault> {
+        if self.shared.open.get() >= self.shared.most {
             return Err(Fault::Busy);
         }
-        let place = Place::taken(&self.open);
-        let connect = connect(&self.settings);
-        let stream = tokio::time::timeout(self.settings.timeouts.connect, connect)
+        let place = Place::taken(&self.shared.open);
+        let turn = self.dialled.get();
+        self.dialled.set(turn.wrapping_add(1));
+        let Dialled {
+            stream,
+            peer,
+            generation,
+        } = tokio::time::timeout(time, dial(&self.server, turn))
             .await
             .map_err(|_| Fault::ConnectTimeout)?
-            .map_err(|_| Fault::Unreachable)?;
+            .map_err(|error| self.not_dialled(&error))?;
         let (sender, driver) = Builder::new()
             .max_header_size(RESPONSE_HEADER_BYTES)
             .max_buf_size(READ_AHEAD_BYTES)
-            .handshake(Socket::new(Stream::Plain(stream)))
+            .handshake(Socket::new(stream))
             .await
             .map_err(|_| Fault::Unreachable)?;
         let news = Arc::<News>::default();
@@ -111,47 +152,51 @@ impl Pool {
             ended: false,
             waker: Waker::from(news.clone()),
             news,
+            peer,
+            generation,
             _place: place,
         }))
     }
 
+    fn not_dialled(&self, error: &DialError) -> Fault {
+        let server = self.server.label();
+        match error {
+            DialError::Unreachable(error) => {
+                tracing::debug!(server, %error, "no connection");
+                Fault::Unreachable
+            }
+            DialError::Tls(error) => {
+                tracing::debug!(server, %error, "no TLS");
+                Fault::Tls
+            }
+        }
+    }
+
     /// Takes back a connection whose last response is through.
     pub(crate) fn rest(&self, mut link: Box<Link>) {
-        if !link.is_alive() || self.resting.borrow().len() >= self.settings.bounds.upstream_idle {
+        let most = self.shared.settings.bounds.upstream_idle;
+        if !link.is_alive() || self.resting.borrow().len() >= most || !link.leads_to(&self.server) {
             return;
         }
-        let since = self.deadlines.now();
+        let since = self.shared.deadlines.now();
         self.resting.borrow_mut().push(Resting { link, since });
     }
 
-    /// Closes what has rested for too long.
+    /// Closes what has rested for too long, or at an address that is not the server's any more.
     pub(crate) fn expire(&self) {
-        let now = self.deadlines.now();
+        let now = self.shared.deadlines.now();
         // The last one in is the first one out, so the oldest are in front.
         let mut resting = self.resting.borrow_mut();
-        let old = resting.partition_point(|resting| now.saturating_sub(resting.since) > self.longest);
+        let longest = self.shared.longest;
+        let old = resting.partition_point(|resting| now.saturating_sub(resting.since) > longest);
         resting.drain(..old);
+        resting.retain_mut(|resting| resting.link.leads_to(&self.server));
     }
 
     /// Closes everything that rests.
     pub(crate) fn clear(&self) {
         self.resting.borrow_mut().clear();
     }
-}
-
-async fn connect(settings: &Settings) -> io::Result<TcpStream> {
-    let authority = settings.upstream.servers[0].url.authority();
-    let host = authority.host();
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    let host = bare.unwrap_or(host);
-    let port = authority.port_u16().unwrap_or(80);
-    // A name is looked up for every connection, so that a change in DNS is followed.
-    let stream = match host.parse::<IpAddr>() {
-        Ok(address) => TcpStream::connect(SocketAddr::new(address, port)).await?,
-        Err(_) => TcpStream::connect((host, port)).await?,
-    };
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }
 
 /// One of the places for open connections.
@@ -178,6 +223,9 @@ pub(crate) struct Link {
     news: Arc<News>,
     /// Wakes `news`.
     waker: Waker,
+    /// Where it leads, if that is an address, and what the server's generation was when that was last looked at.
+    peer: Option<SocketAddr>,
+    generation: u64,
     _place: Place,
 }
 
@@ -204,6 +252,16 @@ impl Link {
         } else {
             Poll::Pending
         }
+    }
+
+    /// Whether it still leads to `server`, whose name may have moved on.
+    fn leads_to(&mut self, server: &Server) -> bool {
+        let generation = server.generation();
+        if self.generation == generation {
+            return true;
+        }
+        self.generation = generation;
+        self.peer.is_none_or(|peer| server.is_at(peer))
     }
 
     /// Whether it can carry a request, as far as is known without asking the kernel.

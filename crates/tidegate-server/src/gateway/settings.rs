@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tidegate_policy::{RequestIds, Upstream};
+use tidegate_policy::RequestIds;
 
 use crate::access_log::AccessLog;
 
 use crate::tls::TlsListener;
+use crate::upstream::Names;
 
 /// An address to listen on.
 #[derive(Clone, Debug)]
@@ -28,13 +29,11 @@ impl From<SocketAddr> for Listener {
     }
 }
 
-/// How a gateway listens, where it forwards to, and what it bounds.
+/// How a gateway listens, and what it bounds.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where clients connect.
     pub listen: Vec<Listener>,
-    /// The origin, spoken to in plain HTTP/1.1.
-    pub upstream: Upstream,
     /// Threads, each with its own listener, connections and pool. Default: one per core.
     pub workers: NonZeroUsize,
     /// What to add to `Via` in both directions, such as `1.1 tidegate`. Default: nothing.
@@ -43,6 +42,8 @@ pub struct Settings {
     pub request_ids: RequestIds,
     /// Where to write about each request. Default: nowhere.
     pub access_log: Option<AccessLog>,
+    /// How names of servers are looked up.
+    pub names: Names,
     /// How long to wait for what.
     pub timeouts: Timeouts,
     /// How much of what is taken.
@@ -50,35 +51,30 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Everything at its default, in front of `upstream`.
-    pub fn new(listen: SocketAddr, upstream: Upstream) -> Self {
+    /// Everything at its default.
+    pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen: vec![listen.into()],
-            upstream,
             workers: one_per_core(),
             via: None,
             request_ids: RequestIds::On,
             access_log: None,
+            names: Names::default(),
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),
         }
     }
 
-    /// What `gateway` of a policy file says, in front of `upstream`; what it does not speak of is at its default. `tls` is what was
-    /// loaded for its listeners.
-    pub fn configured(
-        gateway: &tidegate_policy::Gateway,
-        tls: &[Option<Arc<TlsListener>>],
-        upstream: Upstream,
-    ) -> Self {
+    /// What `gateway` of a policy file says; what it does not speak of is at its default. `tls` is what was loaded for its listeners.
+    pub fn configured(gateway: &tidegate_policy::Gateway, tls: &[Option<Arc<TlsListener>>]) -> Self {
         let (timeouts, bounds) = (&gateway.timeouts, &gateway.bounds);
         Self {
             listen: listeners(&gateway.listen, tls),
-            upstream,
             workers: gateway.workers.unwrap_or_else(one_per_core),
             via: None,
             request_ids: gateway.request_ids,
             access_log: None,
+            names: Names::default(),
             timeouts: Timeouts {
                 header: timeouts.request_header,
                 keep_alive: timeouts.idle,

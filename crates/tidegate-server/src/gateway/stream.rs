@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsStream;
 
 /// A connection to a client or to an upstream.
@@ -16,6 +16,8 @@ use tokio_rustls::TlsStream;
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(TcpStream),
+    /// Only to upstreams.
+    Unix(UnixStream),
     /// Boxed once per connection, so that plain ones stay small.
     Tls(Box<TlsStream<Wire>>),
 }
@@ -24,7 +26,7 @@ impl Stream {
     /// Whether bytes that were taken for sent still wait here, because the peer reads too slowly.
     pub(crate) fn is_behind(&self) -> bool {
         match self {
-            Self::Plain(_) => false,
+            Self::Plain(_) | Self::Unix(_) => false,
             Self::Tls(tls) => tls.get_ref().1.wants_write(),
         }
     }
@@ -32,7 +34,7 @@ impl Stream {
     /// Whether the peer's system took any bytes since the last time this was asked. Of plain TCP a write says so itself.
     pub(crate) fn has_moved(&mut self) -> bool {
         match self {
-            Self::Plain(_) => false,
+            Self::Plain(_) | Self::Unix(_) => false,
             Self::Tls(tls) => std::mem::take(&mut tls.get_mut().0.moved),
         }
     }
@@ -54,14 +56,12 @@ impl Stream {
 
     /// Closes so that the peer sees a reset.
     pub(crate) fn reset(self) {
-        let _ = self.tcp().set_zero_linger();
-    }
-
-    fn tcp(&self) -> &TcpStream {
-        match self {
+        let tcp = match &self {
             Self::Plain(tcp) => tcp,
             Self::Tls(tls) => &tls.get_ref().0.tcp,
-        }
+            Self::Unix(_) => return,
+        };
+        let _ = tcp.set_zero_linger();
     }
 }
 
@@ -74,6 +74,7 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buffer),
+            Self::Unix(unix) => Pin::new(unix).poll_read(cx, buffer),
             Self::Tls(tls) => Pin::new(tls).poll_read(cx, buffer),
         }
     }
@@ -84,6 +85,7 @@ impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, bytes),
+            Self::Unix(unix) => Pin::new(unix).poll_write(cx, bytes),
             Self::Tls(tls) => Pin::new(tls).poll_write(cx, bytes),
         }
     }
@@ -96,6 +98,7 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, slices),
+            Self::Unix(unix) => Pin::new(unix).poll_write_vectored(cx, slices),
             // Gathered by TLS itself, into as few records as they fit in.
             Self::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, slices),
         }
@@ -110,6 +113,7 @@ impl AsyncWrite for Stream {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Self::Unix(unix) => Pin::new(unix).poll_flush(cx),
             Self::Tls(tls) => Pin::new(tls).poll_flush(cx),
         }
     }
@@ -117,6 +121,7 @@ impl AsyncWrite for Stream {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Self::Unix(unix) => Pin::new(unix).poll_shutdown(cx),
             Self::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
         }
     }

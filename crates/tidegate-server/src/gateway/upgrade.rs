@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional_with_sizes};
 use super::client::InFlight;
 use super::deadline::Deadline;
 use super::stream::Stream;
+use super::upstreams::Turn;
 use crate::pipeline::Hold;
 use crate::record::Record;
 
@@ -20,6 +21,8 @@ pub(crate) struct Tunnel {
     pub(crate) upstream: Stream,
     /// What the upstream said first in the new protocol.
     pub(crate) early: Bytes,
+    /// Keeps it in flight at its server.
+    pub(crate) turn: Turn,
     /// The request that became the tunnel; it ends with it.
     pub(crate) in_flight: InFlight,
     /// Its slots, until then.
@@ -38,6 +41,7 @@ impl Tunnel {
         let Self {
             upstream,
             early: upstream_early,
+            turn,
             in_flight,
             hold,
             mut record,
@@ -65,7 +69,7 @@ impl Tunnel {
                 record.completed();
             }
         }
-        drop((in_flight, hold, record));
+        drop((turn, in_flight, hold, record));
     }
 }
 

@@ -1,6 +1,7 @@
 //! One thread of the gateway: its runtime, its listeners, its connections, its pool.
 
 use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::rc::Rc;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
 use tidegate_core::HoldId;
-use tidegate_policy::TokenCache;
+use tidegate_policy::{Forwarding, TokenCache};
 use tidegate_store::Store;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions};
@@ -23,9 +24,11 @@ use super::connection::{self, Accepted};
 use super::crowd::Crowd;
 use super::deadline::Deadlines;
 use super::listen::Ear;
-use super::pool::Pool;
+use super::pool::Shared;
 use super::settings::Settings;
-use crate::live::{Seen, View};
+use super::upstreams::Upstreams;
+use super::warden;
+use crate::live::{Live, Seen, View};
 use crate::pipeline::Pipeline;
 use crate::record::Books;
 use crate::tls::TlsSwitch;
@@ -51,14 +54,23 @@ impl<S> Common<S> {
     }
 }
 
+impl<S: Store> Common<S> {
+    /// Looks after the upstreams for as long as the future is polled.
+    pub(crate) fn watch_upstreams(&self) -> impl Future<Output = Infallible> + use<S> {
+        warden::watch(self.pipeline.stage().clone(), self.settings.names.clone())
+    }
+}
+
 /// What everything on one thread shares.
 pub(crate) struct Worker<S> {
     pub(crate) settings: Arc<Settings>,
     pub(crate) pipeline: Arc<Pipeline<S>>,
     pub(crate) deadlines: Rc<Deadlines>,
-    pub(crate) pool: Rc<Pool>,
     /// Where its requests are counted and written down.
     pub(crate) books: Rc<Books>,
+    index: usize,
+    shared: Rc<Shared>,
+    upstreams: RefCell<Rc<Upstreams>>,
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<LocalExecutor>,
     pub(crate) common: Arc<Common<S>>,
@@ -106,6 +118,15 @@ impl<S> Worker<S> {
     pub(crate) fn live(&self) -> Seen {
         self.view.now()
     }
+
+    /// The upstreams of `live`.
+    pub(crate) fn upstreams(&self, live: &Live) -> Rc<Upstreams> {
+        let mut upstreams = self.upstreams.borrow_mut();
+        if !upstreams.is_of(&live.fleet) {
+            *upstreams = Upstreams::new(&live.fleet, Some(&upstreams), &self.shared, self.index);
+        }
+        upstreams.clone()
+    }
 }
 
 impl<S: Store> Worker<S> {
@@ -113,15 +134,20 @@ impl<S: Store> Worker<S> {
         let (settings, pipeline) = (common.settings.clone(), common.pipeline.clone());
         let handshakes = settings.bounds.handshakes.div_ceil(settings.workers.get());
         let deadlines = Deadlines::new(Deadlines::tick_for(settings.timeouts.shortest()));
+        let shared = Shared::new(settings.clone(), deadlines.clone());
+        let view = pipeline.view();
+        let upstreams = Upstreams::new(&view.now().fleet, None, &shared, index);
         Self {
-            pool: Pool::new(settings.clone(), deadlines.clone()),
             books: books(index, &settings, &pipeline),
+            index,
+            shared,
+            upstreams: RefCell::new(upstreams),
             http1: http1_builder(&settings),
             http2: http2_builder(&settings),
             settings,
             handshakes: Semaphore::new(handshakes),
             common,
-            view: pipeline.view(),
+            view,
             tokens: RefCell::default(),
             pipeline,
             deadlines,
@@ -177,7 +203,7 @@ impl<S: Store> Worker<S> {
         }
         self.stopping.set(true);
         self.deadlines.wake_all();
-        self.pool.clear();
+        self.upstreams.borrow().clear();
         self.empty().await;
     }
 
@@ -194,7 +220,8 @@ impl<S: Store> Worker<S> {
         loop {
             interval.tick().await;
             self.deadlines.advance();
-            self.pool.expire();
+            // Also where no requests come: what a reload took away is let go.
+            self.upstreams(&self.live()).expire();
             self.books.tick();
         }
     }
@@ -241,8 +268,16 @@ fn books<S: Store>(index: usize, settings: &Settings, pipeline: &Pipeline<S>) ->
         pipeline.stage().metrics().clone(),
         pipeline.clock().clone(),
         settings.access_log.clone(),
-        &settings.upstream,
+        told_as(&pipeline.stage().current().config.forwarding),
     ))
+}
+
+/// What failures of the upstream are told of in the log.
+fn told_as(forwarding: &Forwarding) -> String {
+    match &*forwarding.upstreams {
+        [only] => only.to_string(),
+        _ => "one of several".to_owned(),
+    }
 }
 
 /// Where a worker's names of slots begin: every worker of every process somewhere else, so that they do not meet in a store.

@@ -44,6 +44,13 @@ pub enum LoadError {
         /// What is wrong with them.
         fault: TokenKeysFault,
     },
+    /// TLS to an upstream cannot be spoken.
+    UpstreamTls {
+        /// The upstream.
+        upstream: String,
+        /// Why.
+        why: String,
+    },
     /// A file says something wrong.
     Invalid(Problems),
 }
@@ -93,6 +100,7 @@ impl fmt::Display for LoadError {
                 f,
                 "cannot use {place}, the keys of tokens that {named_in} names: {fault}"
             ),
+            Self::UpstreamTls { upstream, why } => write!(f, "`tls` of the upstream {upstream}: {why}"),
             Self::Invalid(problems) => problems.fmt(f),
         }
     }

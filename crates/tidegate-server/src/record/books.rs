@@ -5,7 +5,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use tidegate_core::Timestamp;
-use tidegate_policy::Upstream;
 
 use super::complaints::Complaints;
 use crate::access_log::{AccessLog, Line};
@@ -29,14 +28,14 @@ impl Books {
         metrics: Arc<Metrics>,
         clock: Clock,
         log: Option<AccessLog>,
-        upstream: &Upstream,
+        upstream: String,
     ) -> Self {
         Self {
             metrics,
             worker,
             clock,
             log,
-            complaints: Complaints::about(upstream.to_string()),
+            complaints: Complaints::about(upstream),
             random: Cell::new(RandomState::new().hash_one(worker)),
         }
     }

@@ -1,12 +1,11 @@
 //! Settings that hold until a restart.
 
-use tidegate_policy::{AccessLog, Admin, Config, Gateway, Listener, StoreSettings, Upstream};
+use tidegate_policy::{AccessLog, Admin, Config, Gateway, Listener, StoreSettings};
 
 /// What a process was started with and cannot change.
 #[derive(Debug)]
 pub(crate) struct Fixed {
     gateway: Gateway,
-    upstream: Option<Upstream>,
     store: StoreSettings,
     admin: Admin,
     access_log: Option<AccessLog>,
@@ -16,7 +15,6 @@ impl Fixed {
     pub(crate) fn of(config: &Config) -> Self {
         Self {
             gateway: config.gateway.clone(),
-            upstream: config.forwarding.default_upstream().cloned(),
             store: config.store,
             admin: config.admin,
             access_log: config.access_log.clone(),
@@ -30,10 +28,6 @@ impl Fixed {
             ("gateway.listen", !is_same(&held.listen, &asked.listen)),
             ("gateway.bounds", held.bounds != asked.bounds),
             ("gateway.timeouts", held.timeouts != asked.timeouts),
-            (
-                "gateway.upstream",
-                self.upstream.as_ref() != wanted.forwarding.default_upstream(),
-            ),
             ("gateway.workers", held.workers != asked.workers),
             ("gateway.request_ids", held.request_ids != asked.request_ids),
             ("store", self.store != wanted.store),

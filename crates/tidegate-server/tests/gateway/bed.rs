@@ -3,19 +3,18 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tidegate_core::{KeyHasher, TableSize};
-use tidegate_policy::{ApiKeys, Identifier, Keyring, PolicyFile, RequestIds, Upstream, compile};
+use tidegate_policy::RequestIds;
 use tidegate_server::clock::Clock;
 use tidegate_server::gateway::{Drained, Farewell, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
+use tidegate_server::load::PolicySource;
 use tidegate_server::metrics::Metrics;
 use tidegate_server::pipeline::Pipeline;
 use tidegate_server::tls::TlsSwitch;
-use tidegate_server::token_keys::TokenKeys;
 use tidegate_store::{Memory, Store};
 use tokio::sync::oneshot;
 
@@ -29,7 +28,7 @@ pub struct Bed {
     pub addresses: Vec<SocketAddr>,
     pub tls: TlsSwitch,
     pub origin: Origin,
-    stage: Stage,
+    pub stage: Stage,
     stop: Option<oneshot::Sender<Farewell>>,
     running: Option<JoinHandle<Drained>>,
 }
@@ -47,18 +46,23 @@ impl Bed {
 
     /// A gateway that holds `policies` and knows `keys`.
     pub fn limited(policies: &str, keys: &str, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::build(store(), live(policies, keys), clock, change)
+        Self::build(store(), (policies, keys), clock, change)
     }
 
     /// A gateway that holds `policies` and counts in `store`.
     pub fn over(store: impl Store, policies: &str, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::build(store, live(policies, "[]"), clock, change)
+        Self::build(store, (policies, "[]"), clock, change)
     }
 
-    fn build(store: impl Store, live: Live, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
+    fn build(
+        store: impl Store,
+        (policies, keys): (&str, &str),
+        clock: Clock,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let origin = Origin::new();
-        let upstream: Upstream = format!("http://{}", origin.address()).parse().unwrap();
-        let mut settings = Settings::configured(&live.config.gateway, &live.tls, upstream);
+        let live = live(policies, keys, origin.address());
+        let mut settings = Settings::configured(&live.config.gateway, &live.tls);
         settings.listen = vec![SocketAddr::from(([127, 0, 0, 1], 0)).into()];
         settings.workers = NonZeroUsize::MIN;
         settings.request_ids = RequestIds::Off;
@@ -91,7 +95,7 @@ impl Bed {
 
     /// Requests that begin from now on meet `policies` and `keys`.
     pub fn reload(&self, policies: &str, keys: &str) {
-        self.stage.replace(live(policies, keys));
+        self.stage.replace(live(policies, keys, self.origin.address()));
     }
 
     pub fn client(&self) -> Wire {
@@ -134,31 +138,20 @@ impl Bed {
     }
 }
 
-/// What the texts of files mean, with counters named as in every other load.
-fn live(policies: &str, keys: &str) -> Live {
-    let file = PolicyFile {
-        name: "test.yaml",
-        text: policies,
-    };
-    let config = compile(file, &KeyHasher::new([7; 16])).unwrap().config;
-    let api_keys = config.identity.api_key.clone().map(|settings| {
-        let file = PolicyFile {
-            name: "keys.yaml",
-            text: keys,
-        };
-        let keyring = Keyring::parse(file).unwrap();
-        ApiKeys { settings, keyring }
-    });
-    Live {
-        identifier: Identifier {
-            api_keys,
-            ..Identifier::default()
-        },
-        token_keys: TokenKeys::default(),
-        config,
-        tls: Vec::new(),
-        meters: Arc::default(),
+/// What the texts of files mean, with counters named as in every other load. Everything goes to `origin` if they do not say where.
+fn live(policies: &str, keys: &str, origin: SocketAddr) -> Live {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("test.yaml");
+    std::fs::write(&file, policies).unwrap();
+    std::fs::write(folder.path().join("keys.yaml"), keys).unwrap();
+    let source = PolicySource::file(&file).unwrap();
+    let mut loaded = source.load(&KeyHasher::new([7; 16])).unwrap();
+    if loaded.config.forwarding.is_empty() {
+        loaded
+            .protect(&format!("http://{origin}").parse().unwrap())
+            .unwrap();
     }
+    loaded.into()
 }
 
 pub fn store() -> Memory {
@@ -177,8 +170,12 @@ pub struct Passed {
 pub struct Origin(TcpListener);
 
 impl Origin {
-    fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    pub fn new() -> Self {
+        Self::at("127.0.0.1:0")
+    }
+
+    pub fn at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let socket = socket2::SockRef::from(&listener);
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         Self(listener)
@@ -190,6 +187,16 @@ impl Origin {
 
     pub fn accept(&self) -> Wire {
         Wire::new(self.0.accept().expect("the gateway connects to the origin").0)
+    }
+
+    /// Takes no more connections.
+    pub fn refuse(&self) {
+        socket2::SockRef::from(&self.0).shutdown(Shutdown::Both).unwrap();
+    }
+
+    /// The next connection; none if nobody wants one any more.
+    pub fn next(&self) -> Option<Wire> {
+        self.0.accept().ok().map(|(stream, _)| Wire::new(stream))
     }
 
     /// Whether somebody is waiting to be accepted.
@@ -266,6 +273,20 @@ impl Wire {
     /// Reads a head, up to and with its empty line.
     pub fn head(&mut self) -> String {
         self.until(b"\r\n\r\n")
+    }
+
+    /// Reads a head, and as much of a body as it says; none at the end of the connection.
+    pub fn next_head(&mut self) -> Option<String> {
+        while !self.unread.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
+            if self.fill().ok()? == 0 {
+                return None;
+            }
+        }
+        let head = self.head();
+        if let Some(length) = field(&head, "content-length") {
+            self.take(length.parse().unwrap());
+        }
+        Some(head)
     }
 
     /// Reads up to and with `mark`.

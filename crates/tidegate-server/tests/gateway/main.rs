@@ -25,4 +25,6 @@ mod streaming;
 mod timeouts;
 mod tls;
 mod upgrade;
+mod upstream_tls;
+mod upstreams;
 mod waiting;

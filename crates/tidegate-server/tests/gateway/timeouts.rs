@@ -4,6 +4,9 @@ use std::net::TcpListener;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use tidegate_server::clock::Clock;
+use tidegate_server::gateway::Settings;
+
 use crate::bed::{Bed, field};
 
 /// Short enough to wait for, and long enough for a busy machine where it must not pass.
@@ -63,14 +66,16 @@ fn a_connection_between_requests_is_let_go_without_a_word() {
     assert_eq!(client.rest(), "hi");
 }
 
+/// A gateway before the origin at `address`.
+fn before(address: &str, change: impl FnOnce(&mut Settings)) -> Bed {
+    let file = format!("gateway: {{ upstream: \"http://{address}\" }}\npolicies: []");
+    Bed::limited(&file, "", Clock::system(), change)
+}
+
 #[test]
 fn an_upstream_that_is_not_there_is_502() {
-    let bed = Bed::with(|settings| {
-        let closed = TcpListener::bind("127.0.0.1:0").unwrap();
-        settings.upstream = format!("http://{}", closed.local_addr().unwrap())
-            .parse()
-            .unwrap();
-    });
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let bed = before(&closed.to_string(), |_| {});
     let mut client = bed.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert_problem(&client.rest(), "502 Bad Gateway", "upstream_unreachable");
@@ -85,10 +90,7 @@ fn an_upstream_that_takes_no_connection_is_504() {
     full.listen(0).unwrap();
     let address = full.local_addr().unwrap().as_socket().unwrap();
     let queued = std::net::TcpStream::connect(address).unwrap();
-    let bed = Bed::with(|settings| {
-        settings.upstream = format!("http://{address}").parse().unwrap();
-        settings.timeouts.connect = SOON;
-    });
+    let bed = before(&address.to_string(), |settings| settings.timeouts.connect = SOON);
     let mut client = bed.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert_problem(&client.rest(), "504 Gateway Timeout", "upstream_connect_timeout");

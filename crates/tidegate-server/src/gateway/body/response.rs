@@ -1,7 +1,6 @@
 //! The upstream's body on its way to the client.
 
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
@@ -13,7 +12,8 @@ use super::BodyError;
 use crate::gateway::client::InFlight;
 use crate::gateway::deadline::Deadline;
 use crate::gateway::fields::strip_trailers;
-use crate::gateway::pool::{Link, Pool};
+use crate::gateway::pool::Link;
+use crate::gateway::upstreams::Turn;
 use crate::pipeline::Hold;
 use crate::record::Record;
 
@@ -22,7 +22,7 @@ pub(crate) struct UpstreamBody {
     pub(in crate::gateway) incoming: Incoming,
     /// None once it is back in the pool, or useless.
     pub(in crate::gateway) link: Option<Box<Link>>,
-    pub(in crate::gateway) pool: Rc<Pool>,
+    pub(in crate::gateway) turn: Turn,
     pub(in crate::gateway) deadline: Deadline,
     pub(in crate::gateway) idle: Duration,
     pub(in crate::gateway) waiting: bool,
@@ -78,7 +78,7 @@ impl UpstreamBody {
     /// Gives the connection back: its response is through.
     fn rest(&mut self) {
         if let Some(link) = self.link.take() {
-            self.pool.rest(link);
+            self.turn.pool().rest(link);
         }
     }
 }
