@@ -52,7 +52,6 @@ pub struct BootOptions {
 
 /// What stands behind the gateway.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
 pub enum Origin {
     /// The upstream of the policy file.
     Configured,
