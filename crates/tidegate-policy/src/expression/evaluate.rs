@@ -114,8 +114,8 @@ impl<'v> Machine<'v> {
         let [of, place] = self.both(of)?;
         match (of, &place) {
             (Value::Map(map), key) => map.get(key, &mut self.fuel)?.ok_or(ExpressionFault::Absent),
-            (Value::List(list), Value::Int(place)) => {
-                let place = usize::try_from(*place).ok();
+            (Value::List(list), place) => {
+                let place = usize::try_from(place.place()?).ok();
                 let item = place.and_then(|place| list.get(place));
                 item.ok_or(ExpressionFault::NoSuchPlace)
             }

@@ -1,5 +1,6 @@
 //! Expressions, requests and what comes of them.
 
+mod arbitrary;
 mod differential;
 mod load;
 mod values;

@@ -108,6 +108,14 @@ impl<'v> Value<'v> {
         }
     }
 
+    /// The place in a list that it stands for: any number without a fraction.
+    pub(super) fn place(&self) -> Result<i128, ExpressionFault> {
+        match self {
+            Self::Double(value) if value.fract() == 0.0 => Ok(saturated(*value)),
+            other => other.whole().ok_or(ExpressionFault::WrongType),
+        }
+    }
+
     fn whole(&self) -> Option<i128> {
         match self {
             Self::Int(value) => Some(i128::from(*value)),
