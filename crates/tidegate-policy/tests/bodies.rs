@@ -417,3 +417,80 @@ fn the_token_example_charges_what_a_request_may_use() {
     assert_eq!(costs("/internal/jobs", &[("x-token-cost", "777")], "{}"), [777]);
     assert_eq!(costs("/internal/jobs", &[], "{}"), [0; 0]);
 }
+
+#[test]
+fn expressions_look_at_bodies_in_every_form() {
+    let set = common::set(
+        "
+policies:
+  - name: json
+    match: { path: /json }
+    when: 'body.json.username != \"monitor\"'
+    key: ['body.json.username.lowerAscii()']
+    cost: 'size(body.json.items)'
+    limit: { quota: 50, window: 1m }
+  - name: form
+    match: { path: /form }
+    key: ['body.form.user + \"!\"']
+    limit: { quota: 50, window: 1m }
+  - name: graphql
+    match: { path: /graphql }
+    key: [client.ip]
+    cost: 'body.graphql.type == \"mutation\" ? 5 : body.graphql.operations'
+    limit: { quota: 50, window: 1m }
+",
+    );
+    let costs = |post: Post<'_>| {
+        post.with(&set, |request| {
+            let plan = set.plan(request, &Identity::Anonymous, HoldId(1), NOW);
+            let costs: Vec<u64> = plan.charges.iter().map(|charge| charge.cost.units()).collect();
+            (costs, plan.refusal.is_some())
+        })
+    };
+    let json = |body| Post {
+        path: "/json",
+        ..Post::json(body)
+    };
+    assert_eq!(
+        costs(json(r#"{"username": "ann", "items": [1, 2, 3]}"#)),
+        (vec![3], false)
+    );
+    assert_eq!(costs(json(r#"{"username": "monitor"}"#)), (vec![], false));
+    // Who sends something else is refused, and does not dodge the policy.
+    for body in [
+        "",
+        "{}",
+        "[",
+        r#"{"username": 1}"#,
+        r#"{"username": "a", "username": "monitor"}"#,
+    ] {
+        assert_eq!(costs(json(body)), (vec![], true), "{body}");
+    }
+    assert_eq!(
+        json(r#"{"username": "ANN", "items": [1]}"#).keys(&set),
+        json(r#"{"username": "ann", "items": [1]}"#).keys(&set),
+    );
+
+    let form = |body| Post {
+        path: "/form",
+        ..Post::form(body)
+    };
+    assert_eq!(form("user=ann&x=1").keys(&set), form("x=2&user=%61nn").keys(&set));
+    assert_ne!(form("user=ann").keys(&set), form("user=bob").keys(&set));
+    assert_eq!(costs(form("user=ann&user=bob")), (vec![], true));
+
+    let graphql = |body| Post {
+        path: "/graphql",
+        ..Post::json(body)
+    };
+    assert_eq!(
+        costs(graphql(r#"{"query": "mutation M { a }"}"#)),
+        (vec![5], false)
+    );
+    assert_eq!(costs(graphql(r#"{"query": "{ a }"}"#)), (vec![1], false));
+    // In a batch nobody can tell what runs.
+    assert_eq!(
+        costs(graphql(r#"[{"query": "{ a }"}, {"query": "{ b }"}]"#)),
+        (vec![], true)
+    );
+}

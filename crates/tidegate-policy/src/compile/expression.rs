@@ -22,7 +22,7 @@ pub(super) fn expression(
     }
 }
 
-/// Parts of a key that are named by what clients send: such a name may hold any character.
+/// Parts of a key that are named by what clients send: such a name may hold nearly any character.
 const NAMED_KINDS: [&str; 6] = [
     "header.",
     "cookie.",
@@ -32,6 +32,9 @@ const NAMED_KINDS: [&str; 6] = [
     "client.ip/",
 ];
 
+/// What no such name holds.
+const SIGNS: [char; 6] = ['"', '\'', '(', '+', '?', '='];
+
 /// What only expressions know, whatever follows.
 const VARIABLES: [&str; 5] = ["request.", "identity.", "tls.", "bot.", "geo."];
 
@@ -39,5 +42,6 @@ const VARIABLES: [&str; 5] = ["request.", "identity.", "tls.", "bot.", "geo."];
 pub(super) fn is_expression(text: &str) -> bool {
     let begins_with_one_of = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/');
-    begins_with_one_of(&VARIABLES) || !(begins_with_one_of(&NAMED_KINDS) || text.bytes().all(is_plain))
+    let is_name = begins_with_one_of(&NAMED_KINDS) && !text.contains(SIGNS);
+    begins_with_one_of(&VARIABLES) || !(is_name || text.bytes().all(is_plain))
 }

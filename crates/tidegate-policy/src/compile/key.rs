@@ -113,7 +113,7 @@ fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Op
         Some((_, "")) => None,
         Some(("header", name)) => Some(header(text, name, report)?),
         Some(("cookie", name)) => Some(From::Cookie(cookie_name(name, text.at, report)?)),
-        Some(("query", name)) => Some(query(text, name, report)),
+        Some(("query", name)) => Some(From::Query(name.to_owned())),
         Some(("body", part)) => Some(From::Body(body::part(part, text.at, report)?)),
         Some(("path", name)) => Some(path(text, name, paths, report)?),
         Some(("claims", name)) => {
@@ -151,14 +151,6 @@ fn header(text: &Spanned<String>, name: &str, report: &mut Report<'_>) -> Option
         report.error(text.at, message, cure);
     }
     Some(From::Header(name))
-}
-
-fn query(text: &Spanned<String>, name: &str, report: &mut Report<'_>) -> From {
-    if name.contains(['"', '\'', '(']) {
-        let message = format!("{} is taken for the name of a parameter", quoted(name));
-        report.warning(text.at, message, "in expressions write `request.query.name`");
-    }
-    From::Query(name.to_owned())
 }
 
 /// The path patterns of a policy.
