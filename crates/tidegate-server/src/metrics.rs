@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_policy::Policy;
 
+pub(crate) use count::Tally;
 pub(crate) use family::class;
 pub(crate) use page::{Exposition, Page, seconds};
 pub(crate) use policies::Answered;

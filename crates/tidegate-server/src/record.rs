@@ -20,6 +20,7 @@ use crate::live::Live;
 use crate::metrics::{Answered, DECISIONS, DURATIONS, class};
 
 pub(crate) use books::Books;
+pub(crate) use complaints::Blame;
 
 /// The status that stands for a client who left before there was one, as nginx has it.
 const LEFT: u16 = 499;
@@ -200,15 +201,15 @@ impl Record {
     }
 
     /// The upstream failed it.
-    pub(crate) fn upstream_failed(&mut self, error: &'static str) {
-        self.books.upstream_failed(error);
+    pub(crate) fn upstream_failed(&mut self, error: &'static str, blame: Blame<'_>) {
+        self.books.upstream_failed(error, blame);
         self.failure = Some(error);
         self.upstream_time();
     }
 
     /// The upstream's body broke off.
-    pub(crate) fn upstream_broke(&mut self, error: &'static str) {
-        self.books.upstream_failed(error);
+    pub(crate) fn upstream_broke(&mut self, error: &'static str, blame: Blame<'_>) {
+        self.books.upstream_failed(error, blame);
         self.failure = Some(error);
         self.ended = Ended::Upstream;
     }

@@ -19,6 +19,8 @@ pub use load::Source;
 pub(crate) use names::Names;
 pub use switch::TlsSwitch;
 
+pub(crate) use certificate::Term;
+
 use certificate::Certificate;
 use resolver::ByName;
 
@@ -31,6 +33,7 @@ pub struct TlsListener {
     pub(crate) config: Arc<ServerConfig>,
     names: Arc<Names>,
     demand: Option<Demand>,
+    terms: Vec<Term>,
 }
 
 /// What a listener's TLS is made of.
@@ -47,12 +50,23 @@ impl TlsListener {
     fn new(parts: Parts, names: Names) -> Result<Self, String> {
         let names = Arc::new(names);
         let demand = parts.authorities.as_ref().map(|(_, demand)| *demand);
+        let terms = parts
+            .certificates
+            .iter()
+            .map(|certificate| certificate.term.clone());
+        let terms = terms.collect();
         let config = config(parts, names.clone())?;
         Ok(Self {
             config: Arc::new(config),
             names,
             demand,
+            terms,
         })
+    }
+
+    /// Whom its certificates are for and how long they hold, in their order.
+    pub(crate) fn certificates(&self) -> &[Term] {
+        &self.terms
     }
 
     /// Whether requests for `host` may only come over this listener: its certificates hold the name, and it lets nobody in without

@@ -84,6 +84,12 @@ impl Fleet {
         self.default
     }
 
+    /// The name of the upstream where requests go that no route matches.
+    pub fn default_name(&self) -> Option<&str> {
+        let group = self.groups.get(self.default?)?;
+        Some(&group.settings.name)
+    }
+
     /// The host of requests that name none.
     pub(crate) fn default_host(&self) -> &Authority {
         &self.default_host
@@ -95,6 +101,14 @@ impl Fleet {
         members.any(|server| server.is_usable())
     }
 
+    /// Whether requests that no route matches can be sent to a server; where such requests go nowhere, whether any can.
+    pub fn is_ready(&self) -> bool {
+        match self.default.and_then(|place| self.groups.get(place)) {
+            Some(group) => group.usable() != 0,
+            None => self.groups.is_empty() || self.is_usable(),
+        }
+    }
+
     /// What is known of each server, as metrics and status pages want it.
     pub fn servers(&self) -> impl Iterator<Item = ServerReport<'_>> {
         self.groups.iter().flat_map(|group| {
@@ -102,6 +116,7 @@ impl Fleet {
                 upstream: &group.settings.name,
                 server: server.label(),
                 condition: server.condition(),
+                requests: server.tries(),
                 failures: server.failures(),
                 ejections: server.ejections(),
             })
@@ -125,6 +140,8 @@ pub struct ServerReport<'a> {
     pub server: &'a str,
     /// How it is.
     pub condition: Condition,
+    /// Requests that it was sent, since it is known; each try counts.
+    pub requests: u64,
     /// Requests that it failed, since it is known.
     pub failures: u64,
     /// How often it was ejected, since it is known.

@@ -183,6 +183,95 @@ fn a_gateway_that_drains_is_not_ready_and_still_tells_its_metrics() {
     assert_eq!(gateway.process.ended(), Some(0));
 }
 
+/// An address where nothing listens.
+fn nowhere() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+#[test]
+fn a_gateway_without_a_usable_server_is_not_ready_and_says_which_server_is_what() {
+    let gone = nowhere();
+    let text = format!(
+        "gateway: {{ upstream: app }}\n\
+         upstreams:\n  app: {{ servers: [\"http://{gone}\"], health: {{ path: /, every: 100ms, unhealthy_after: 1 }} }}\n\
+         policies: []"
+    );
+    let policies = file(&text);
+    let gateway = Running::start(["serve", "--config", path(&policies)]);
+    gateway.process.logged("a server is unhealthy");
+    let ready = get(gateway.admin, "/readyz");
+    assert_eq!(
+        (ready.status, ready.body.as_str()),
+        (503, "no upstream server is usable\n")
+    );
+    // It is asked all the same: better a try than none.
+    assert_eq!(gateway.get("/").status, 502);
+
+    let page = scrape(gateway.admin).body;
+    let samples = samples(&page);
+    let server = format!(r#"upstream="app",server="http://{gone}""#);
+    let series = |name: &str, more: &str| samples[&*format!("tidegate_upstream_{name}{{{server}{more}}}")];
+    assert_eq!(series("server_state", r#",state="unhealthy""#), 1.0);
+    assert_eq!(series("server_state", r#",state="usable""#), 0.0);
+    assert_eq!(series("server_requests_total", ""), 1.0);
+    assert_eq!(series("server_failures_total", ""), 1.0);
+    assert_eq!(samples["tidegate_ready"], 0.0);
+
+    let status: Value = serde_json::from_str(&get(gateway.admin, "/status").body).unwrap();
+    assert_eq!(status["ready"], false);
+    let upstream = &status["upstreams"][0];
+    assert_eq!(
+        (&upstream["name"], &upstream["is_default"]),
+        (&"app".into(), &true.into())
+    );
+    assert_eq!(upstream["servers"][0]["state"], "unhealthy");
+    assert_eq!(upstream["servers"][0]["requests"], 1);
+}
+
+#[test]
+fn the_status_says_when_certificates_end_and_whose_keys_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut terms = rcgen::CertificateParams::new(["a.test".to_owned()]).unwrap();
+    terms.not_after = rcgen::date_time_ymd(2200, 3, 4);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = terms.self_signed(&key).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("cert.pem", &certificate.pem());
+    write("key.pem", &key.serialize_pem());
+    write(
+        "keys.json",
+        r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#,
+    );
+    write(
+        "tidegate.yaml",
+        "gateway: { listen: [{ address: \"127.0.0.1:0\", tls: { certificates: [{ certificate: cert.pem, key: key.pem }] } }] }\n\
+         identity: { jwt: { issuer: me, audience: you, algorithms: [EdDSA], jwks: keys.json } }\n\
+         policies: []",
+    );
+    let config = folder.path().join("tidegate.yaml");
+    let mut command = tidegate([
+        "demo",
+        "--config",
+        config.to_str().unwrap(),
+        "--admin",
+        "127.0.0.1:0",
+    ]);
+    let gateway = Running::with_stdout(&mut command, Stdio::null());
+    let status: Value = serde_json::from_str(&get(gateway.admin, "/status").body).unwrap();
+    let certificate = &status["certificates"][0];
+    assert_eq!(certificate["names"][0], "a.test", "{status}");
+    assert_eq!(certificate["not_after"], "2200-03-04T00:00:00.000Z");
+    assert!(
+        certificate["days_left"].as_i64().unwrap() > 60_000,
+        "{certificate}"
+    );
+    let keys = &status["token_keys"][0];
+    assert_eq!(
+        (&keys["issuer"], &keys["keys"], &keys["failing"]),
+        (&"me".into(), &1.into(), &false.into())
+    );
+}
+
 #[test]
 fn only_reading_is_allowed_and_one_request_per_connection() {
     let gateway = Running::start(["demo"]);
@@ -337,6 +426,7 @@ fn an_upstream_that_is_down_is_told_of_without_a_line_per_request() {
         first["upstream"].as_str().unwrap().contains(&gone.to_string()),
         "{first}"
     );
+    assert_eq!(first["server"], format!("http://{gone}"));
     let mut times = first["times"].as_u64().unwrap();
     let mut lines = 1;
     while times < 5 {

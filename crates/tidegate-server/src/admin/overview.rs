@@ -99,7 +99,8 @@ impl Overview {
     /// Why requests should go elsewhere; None if they are welcome.
     pub fn unready(&self) -> Option<&'static str> {
         match self.phase() {
-            Phase::Serving => None,
+            Phase::Serving if self.live().fleet.is_ready() => None,
+            Phase::Serving => Some("no upstream server is usable"),
             other => Some(other.word()),
         }
     }
@@ -136,6 +137,10 @@ impl Overview {
 
     pub(super) fn started(&self) -> Timestamp {
         self.started
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.pipeline.clock().now()
     }
 
     pub(super) fn uptime_seconds(&self) -> u64 {

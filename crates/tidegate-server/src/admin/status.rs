@@ -1,15 +1,21 @@
 //! The status page: what is in force, in words.
 
 use serde_json::{Value, json};
-use tidegate_core::Mode;
+use tidegate_core::{Mode, Timestamp};
 use tidegate_policy::{Policy, PolicyLimit, in_words};
 
 use super::overview::Overview;
 use crate::access_log::utc;
+use crate::live::Live;
 use crate::reload::ReloadStatus;
+use crate::token_keys::KeyStatus;
+use crate::upstream::{Fleet, ServerReport};
 
 /// The most policies that are listed; the rest is counted.
 const MOST_POLICIES: usize = 1000;
+
+/// The most names of a certificate that are listed.
+const MOST_NAMES: usize = 20;
 
 /// Everything worth a look, as one object.
 pub(super) fn status(overview: &Overview) -> Value {
@@ -34,6 +40,9 @@ pub(super) fn status(overview: &Overview) -> Value {
             "ledger_bytes": usage.ledger_bytes,
             "ledger_evictions": usage.ledger_evictions,
         },
+        "upstreams": upstreams(&live.fleet),
+        "token_keys": live.token_keys.status().iter().map(keys).collect::<Vec<_>>(),
+        "certificates": certificates(&live, overview.now()),
         "connections": counts.connections(),
         "requests": {
             "in_flight": counts.in_flight(),
@@ -55,6 +64,58 @@ fn configuration(status: &ReloadStatus) -> Value {
         })),
         "needs_restart": status.needs_restart,
     })
+}
+
+/// The upstreams with their servers, which come in the order of the upstreams.
+fn upstreams(fleet: &Fleet) -> Vec<Value> {
+    let default = fleet.default_name();
+    fleet
+        .retries()
+        .map(|(name, retries)| {
+            let servers = fleet.servers().filter(|report| report.upstream == name);
+            json!({
+                "name": name,
+                "is_default": default == Some(name),
+                "retries": retries,
+                "servers": servers.map(|report| server(&report)).collect::<Vec<_>>(),
+            })
+        })
+        .collect()
+}
+
+fn server(report: &ServerReport<'_>) -> Value {
+    json!({
+        "server": report.server,
+        "state": report.condition.word(),
+        "requests": report.requests,
+        "failures": report.failures,
+        "ejections": report.ejections,
+    })
+}
+
+fn keys(status: &KeyStatus) -> Value {
+    json!({
+        "issuer": &*status.issuer,
+        "keys": status.keys,
+        "failing": status.failing,
+    })
+}
+
+/// The certificates of all listeners, and how long they hold.
+fn certificates(live: &Live, now: Timestamp) -> Vec<Value> {
+    let listeners = live.config.gateway.listen.iter().zip(&live.tls);
+    let certificates = listeners.flat_map(|(listener, tls)| {
+        let certificates = tls.iter().flat_map(|tls| tls.certificates());
+        certificates.map(|certificate| {
+            json!({
+                "listener": listener.address.to_string(),
+                "names": certificate.names.iter().take(MOST_NAMES).collect::<Vec<_>>(),
+                "not_after": utc(certificate.not_after()),
+                "days_left": certificate.days_left(now),
+            })
+        })
+    });
+    certificates.collect()
 }
 
 fn policy(policy: &Policy) -> Value {

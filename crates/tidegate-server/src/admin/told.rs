@@ -10,6 +10,7 @@ use super::overview::Overview;
 use crate::access_log::AccessLog;
 use crate::logs;
 use crate::metrics::{Page, process, seconds};
+use crate::upstream::{Condition, Fleet, ServerReport};
 
 /// An overview, told as metrics.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ impl Collector for Told {
         let page = &mut Page::new(encoder);
         overview.counts().tell(page)?;
         store(overview, page)?;
+        upstreams(&overview.live().fleet, page)?;
         reloads(overview, page)?;
         page.gauge(
             (
@@ -136,4 +138,54 @@ fn store(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
             _ => 0,
         },
     )
+}
+
+fn upstreams(fleet: &Fleet, page: &mut Page<'_>) -> fmt::Result {
+    let mut states = page.gauges(
+        "tidegate_upstream_server_state",
+        "1 for what each server of an upstream is, 0 for what it is not",
+    )?;
+    for report in fleet.servers() {
+        for condition in Condition::ALL {
+            let labels = [
+                ("upstream", report.upstream),
+                ("server", report.server),
+                ("state", condition.word()),
+            ];
+            states.gauge(labels, u64::from(report.condition == condition))?;
+        }
+    }
+    type Of = fn(&ServerReport<'_>) -> u64;
+    let counters: [(&str, &str, Of); 3] = [
+        (
+            "tidegate_upstream_server_requests",
+            "Requests that each server was sent, each try counted",
+            |report| report.requests,
+        ),
+        (
+            "tidegate_upstream_server_failures",
+            "Requests that each server failed",
+            |report| report.failures,
+        ),
+        (
+            "tidegate_upstream_server_ejections",
+            "How often each server was left alone because it failed too often",
+            |report| report.ejections,
+        ),
+    ];
+    for (name, help, of) in counters {
+        let mut family = page.family(name, help)?;
+        for report in fleet.servers() {
+            let labels = [("upstream", report.upstream), ("server", report.server)];
+            family.counter(labels, of(&report))?;
+        }
+    }
+    let mut family = page.family(
+        "tidegate_upstream_retries",
+        "Requests that were tried once more on another server",
+    )?;
+    for (upstream, retries) in fleet.retries() {
+        family.counter([("upstream", upstream)], retries)?;
+    }
+    Ok(())
 }

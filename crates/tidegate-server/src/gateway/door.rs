@@ -19,7 +19,7 @@ use super::client::Client;
 use super::deadline::Deadline;
 use super::fault::Fault;
 use super::fields::{self, Claims, Origin};
-use super::forward::{Answer, Switched, Wait, forward};
+use super::forward::{Answer, Failed, Switched, Wait, forward};
 use super::framing;
 use super::request_id::{self, X_REQUEST_ID};
 use super::settings::Settings;
@@ -129,7 +129,14 @@ impl<S: Store> Door<S> {
                 record.upstream_answered(head.status());
                 self.switched(head, &mut admitted, switched)
             }
-            Err(fault) => failed(fault, Some(&admitted), record),
+            Err(Failed { fault, index }) => {
+                if fault.is_upstream() {
+                    record.upstream_failed(fault.error(), members.blame(index));
+                    unanswered(fault, Some(&admitted))
+                } else {
+                    failed(fault, Some(&admitted), record)
+                }
+            }
         }
     }
 
@@ -288,13 +295,14 @@ impl<S: Store> Door<S> {
     }
 }
 
-/// The response to a request that the upstream did not answer.
+/// The response to a request that went to no upstream, or broke off on the way there.
 fn failed(fault: Fault, admitted: Option<&Admitted<'_>>, record: &mut Record) -> Response<ResponseBody> {
-    if fault.is_upstream() {
-        record.upstream_failed(fault.error());
-    } else {
-        record.refused(fault.error());
-    }
+    record.refused(fault.error());
+    unanswered(fault, admitted)
+}
+
+/// The response to a request that the upstream did not answer.
+fn unanswered(fault: Fault, admitted: Option<&Admitted<'_>>) -> Response<ResponseBody> {
     let mut response = fault.response();
     if let Some(admitted) = admitted {
         admitted.mark(response.headers_mut());

@@ -29,6 +29,13 @@ pub(crate) enum Answer {
     Switched(Response<()>, Switched),
 }
 
+/// A request without a response.
+pub(crate) struct Failed {
+    pub(crate) fault: Fault,
+    /// The server that was asked last.
+    pub(crate) index: usize,
+}
+
 /// A connection that has switched protocols.
 pub(crate) struct Switched {
     pub(crate) stream: Stream,
@@ -43,7 +50,7 @@ pub(crate) fn forward<'a>(
     members: &'a Rc<Members>,
     request: Request<RequestBody>,
     wait: &'a Wait<'a>,
-) -> impl Future<Output = Result<Answer, Fault>> + 'a {
+) -> impl Future<Output = Result<Answer, Failed>> + 'a {
     let turn = members.turn();
     let index = turn.index;
     let first = attempt(turn, request, Over::AnyConnection, wait);
@@ -121,7 +128,7 @@ async fn again(
     mut index: usize,
     mut failure: Failure,
     wait: &Wait<'_>,
-) -> Result<Answer, Fault> {
+) -> Result<Answer, Failed> {
     if failure.stale {
         let request = failure.request(members, index)?;
         let same = attempt(members.same(index), *request, Over::NewConnection, wait);
@@ -135,7 +142,7 @@ async fn again(
         tried |= 1 << index;
         let fault = failure.fault();
         let request = failure.request(members, index)?;
-        let turn = members.another(tried).ok_or(fault)?;
+        let turn = members.another(tried).ok_or(Failed { fault, index })?;
         index = turn.index;
         match attempt(turn, *request, Over::AnyConnection, wait).await {
             Ok(answer) => return Ok(answer),
@@ -144,7 +151,7 @@ async fn again(
     }
     let fault = failure.fault();
     failure.request(members, index)?;
-    Err(fault)
+    Err(Failed { fault, index })
 }
 
 impl Failure {
@@ -156,15 +163,15 @@ impl Failure {
     }
 
     /// The request, if it may be sent again. Whoever has failed is told on.
-    fn request(self, members: &Members, index: usize) -> Result<Box<Request<RequestBody>>, Fault> {
+    fn request(self, members: &Members, index: usize) -> Result<Box<Request<RequestBody>>, Failed> {
         let fault = self.fault();
         if !self.stale && fault.is_of_server() {
             members.failed(index, fault);
         }
         match self.lost {
             Lost::Unsent(request, _) => Ok(request),
-            Lost::Silent => self.spare.ok_or(fault),
-            Lost::For(fault) => Err(fault),
+            Lost::Silent => self.spare.ok_or(Failed { fault, index }),
+            Lost::For(fault) => Err(Failed { fault, index }),
         }
     }
 }

@@ -21,6 +21,7 @@ use super::news::News;
 use super::settings::Settings;
 use super::socket::Socket;
 use super::stream::Stream;
+use crate::metrics::Tally;
 use crate::upstream::Server;
 
 /// What all pools of a worker share.
@@ -58,6 +59,7 @@ pub(crate) struct Pool {
     shared: Rc<Shared>,
     resting: RefCell<Vec<Resting>>,
     in_flight: Cell<u32>,
+    tries: Arc<Tally>,
     /// Counts connections, so that each begins at another address.
     dialled: Cell<usize>,
 }
@@ -86,6 +88,7 @@ const READ_AHEAD_BYTES: usize = 2 * RESPONSE_HEADER_BYTES;
 impl Pool {
     pub(crate) fn new(server: &Arc<Server>, shared: &Rc<Shared>) -> Rc<Self> {
         Rc::new(Self {
+            tries: server.tally(),
             server: server.clone(),
             shared: shared.clone(),
             resting: RefCell::default(),
@@ -102,6 +105,7 @@ impl Pool {
     /// It has one more.
     pub(crate) fn begin(&self) {
         self.in_flight.set(self.in_flight.get() + 1);
+        self.tries.one();
     }
 
     /// It has one less.

@@ -13,6 +13,7 @@ use super::fault::Fault;
 use super::pool::{Pool, Shared};
 use crate::live::Live;
 use crate::pipeline::view;
+use crate::record::Blame;
 use crate::upstream::{Fleet, Group, Server};
 
 /// A worker's own view of all upstreams.
@@ -173,6 +174,14 @@ impl Members {
         }
     }
 
+    /// What server number `index` is called in the log.
+    pub(crate) fn blame(&self, index: usize) -> Blame<'_> {
+        Blame {
+            upstream: &self.group.settings.name,
+            server: self.group.members[index].label(),
+        }
+    }
+
     /// Server number `index` failed.
     pub(crate) fn failed(&self, index: usize, fault: Fault) {
         self.group.failed(index, fault.error());
@@ -200,6 +209,11 @@ impl Turn {
 
     pub(crate) fn pool(&self) -> &Pool {
         &self.members.pools[self.index]
+    }
+
+    /// What its server is called in the log.
+    pub(crate) fn blame(&self) -> Blame<'_> {
+        self.members.blame(self.index)
     }
 
     /// The server has answered.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
 use tidegate_core::HoldId;
-use tidegate_policy::{Forwarding, TokenCache};
+use tidegate_policy::TokenCache;
 use tidegate_store::Store;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions};
@@ -268,16 +268,7 @@ fn books<S: Store>(index: usize, settings: &Settings, pipeline: &Pipeline<S>) ->
         pipeline.stage().metrics().clone(),
         pipeline.clock().clone(),
         settings.access_log.clone(),
-        told_as(&pipeline.stage().current().config.forwarding),
     ))
-}
-
-/// What failures of the upstream are told of in the log.
-fn told_as(forwarding: &Forwarding) -> String {
-    match &*forwarding.upstreams {
-        [only] => only.to_string(),
-        _ => "one of several".to_owned(),
-    }
 }
 
 /// Where a worker's names of slots begin: every worker of every process somewhere else, so that they do not meet in a store.

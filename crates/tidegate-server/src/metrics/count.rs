@@ -34,6 +34,24 @@ impl Count {
     }
 }
 
+/// A [`Count`] with a cache line of its own, and with the line that is fetched together with it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Tally(Count);
+
+impl Tally {
+    /// Counts one more. Only the thread that owns the tally calls it.
+    #[inline]
+    pub(crate) fn one(&self) {
+        self.0.one();
+    }
+
+    /// The number.
+    pub(crate) fn get(&self) -> u64 {
+        self.0.get()
+    }
+}
+
 /// How many buckets a histogram has, besides the one for everything longer.
 pub(crate) const BUCKETS: usize = 15;
 

@@ -74,6 +74,15 @@ impl<'a> Page<'a> {
         self.metric((name, help), MetricType::Counter).map(Series)
     }
 
+    /// Gauges that differ in labels.
+    pub(crate) fn gauges<'s>(
+        &'s mut self,
+        name: &'static str,
+        help: &'static str,
+    ) -> Result<Series<'s>, fmt::Error> {
+        self.metric((name, help), MetricType::Gauge).map(Series)
+    }
+
     pub(crate) fn histogram(&mut self, named: Named, bounds: &Bounds, reading: Reading) -> fmt::Result {
         let mut metric = self.metric(named, MetricType::Histogram)?;
         let mut buckets = [(f64::INFINITY, 0); BUCKETS + 1];
@@ -94,13 +103,17 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Counters of one name.
+/// Counters or gauges of one name.
 pub(crate) struct Series<'a>(MetricEncoder<'a>);
 
 impl Series<'_> {
     pub(crate) fn counter<const N: usize>(&mut self, labels: [(&str, &str); N], value: u64) -> fmt::Result {
         let mut metric = self.0.encode_family(&labels)?;
         metric.encode_counter::<NoLabelSet, _, f64>(&value, None)
+    }
+
+    pub(crate) fn gauge<const N: usize>(&mut self, labels: [(&str, &str); N], value: u64) -> fmt::Result {
+        self.0.encode_family(&labels)?.encode_gauge(&value)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tidegate_core::Timestamp;
 
-use super::complaints::Complaints;
+use super::complaints::{Blame, Complaints};
 use crate::access_log::{AccessLog, Line};
 use crate::clock::Clock;
 use crate::metrics::{Metrics, WorkerCounts};
@@ -23,19 +23,13 @@ pub(crate) struct Books {
 
 impl Books {
     /// The books of worker number `worker`.
-    pub(crate) fn new(
-        worker: usize,
-        metrics: Arc<Metrics>,
-        clock: Clock,
-        log: Option<AccessLog>,
-        upstream: String,
-    ) -> Self {
+    pub(crate) fn new(worker: usize, metrics: Arc<Metrics>, clock: Clock, log: Option<AccessLog>) -> Self {
         Self {
             metrics,
             worker,
             clock,
             log,
-            complaints: Complaints::about(upstream),
+            complaints: Complaints::default(),
             random: Cell::new(RandomState::new().hash_one(worker)),
         }
     }
@@ -68,10 +62,10 @@ impl Books {
         }
     }
 
-    /// The upstream failed with `error`.
-    pub(super) fn upstream_failed(&self, error: &'static str) {
+    /// The server of `blame` failed with `error`.
+    pub(super) fn upstream_failed(&self, error: &'static str, blame: Blame<'_>) {
         self.counts().upstream_failures.one(error);
-        self.complaints.add(error, self.now());
+        self.complaints.add(blame, error, self.now());
     }
 
     /// Says what is still to be said of the upstream's failures. Called now and then.

@@ -17,8 +17,14 @@ use super::provider;
 /// A certificate with its chain and key, ready to be shown.
 pub(super) struct Certificate {
     pub(super) key: Arc<CertifiedKey>,
+    pub(super) term: Term,
+}
+
+/// Whom a certificate is for, and how long it holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Term {
     /// The host names in it; a `*.` in front stands for one label.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
     validity: Validity,
 }
 
@@ -33,7 +39,7 @@ pub(super) enum Age {
 }
 
 /// Seconds since 1970.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Validity {
     from: i64,
     to: i64,
@@ -79,16 +85,18 @@ impl Certificate {
             })?;
         Ok(Self {
             key: Arc::new(key),
-            names: host_names(&parsed),
-            validity,
+            term: Term {
+                names: host_names(&parsed),
+                validity,
+            },
         })
     }
 
     /// Whether it holds at `now`.
     pub(super) fn age(&self, now: Timestamp) -> Age {
-        let now = i64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX);
-        let left = self.validity.to.saturating_sub(now);
-        if now < self.validity.from {
+        let validity = self.term.validity;
+        let left = validity.left(now);
+        if seconds(now) < validity.from {
             Age::NotYet
         } else if left < 0 {
             Age::Over
@@ -98,6 +106,30 @@ impl Certificate {
             Age::Right
         }
     }
+}
+
+impl Term {
+    /// When it ends, or when the clock does.
+    pub(crate) fn not_after(&self) -> Timestamp {
+        let seconds = u64::try_from(self.validity.to).unwrap_or(0);
+        Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000))
+    }
+
+    /// Whole days until it ends, less than 0 if that is past.
+    pub(crate) fn days_left(&self, now: Timestamp) -> i64 {
+        self.validity.left(now).div_euclid(DAY)
+    }
+}
+
+impl Validity {
+    /// Seconds until it ends.
+    fn left(self, now: Timestamp) -> i64 {
+        self.to.saturating_sub(seconds(now))
+    }
+}
+
+fn seconds(now: Timestamp) -> i64 {
+    i64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX)
 }
 
 /// All certificates in the PEM file `text`, in its order.

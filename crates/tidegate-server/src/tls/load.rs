@@ -85,14 +85,14 @@ impl Source<'_, '_> {
     }
 
     fn name(&mut self, certificate: &Certificate, index: usize, names: &mut Names, files: &CertificateFiles) {
-        if certificate.names.is_empty() {
+        if certificate.term.names.is_empty() {
             self.report.warning(
                 &files.certificate,
                 "there is no host name in this certificate, so no client will be content with it",
                 "have one made with `subjectAltName`; the common name is not looked at any more",
             );
         }
-        for name in &certificate.names {
+        for name in &certificate.term.names {
             if !names.add(name, index) {
                 self.report.error(
                     &files.certificate,

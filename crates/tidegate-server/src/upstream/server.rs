@@ -1,8 +1,8 @@
 //! One server of an upstream, as all threads see it.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use http::HeaderValue;
 use rustls::ClientConfig;
@@ -11,6 +11,7 @@ use tidegate_policy::{ServerUrl, UpstreamTls};
 use tokio::sync::watch;
 
 use super::tls::TlsClient;
+use crate::metrics::Tally;
 
 /// One server of an upstream.
 ///
@@ -30,6 +31,8 @@ pub(crate) struct Server {
     failures_in_a_row: AtomicU32,
     ejections_in_a_row: AtomicU32,
     failures: AtomicU64,
+    /// Tries that it was given, counted by each pool on its own.
+    tries: Mutex<Vec<Arc<Tally>>>,
     ejections: AtomicU64,
     told: AtomicBool,
 }
@@ -68,6 +71,21 @@ pub enum Condition {
     Unresolved,
 }
 
+impl Condition {
+    /// Every condition.
+    pub const ALL: [Self; 4] = [Self::Usable, Self::Unhealthy, Self::Ejected, Self::Unresolved];
+
+    /// The word in metrics and in the status.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Usable => "usable",
+            Self::Unhealthy => "unhealthy",
+            Self::Ejected => "ejected",
+            Self::Unresolved => "unresolved",
+        }
+    }
+}
+
 impl Server {
     pub(super) fn new(url: &ServerUrl, settings: &UpstreamTls, tls: Option<&TlsClient>) -> Self {
         let authority = url.authority();
@@ -97,6 +115,7 @@ impl Server {
             failures_in_a_row: AtomicU32::new(0),
             ejections_in_a_row: AtomicU32::new(0),
             failures: AtomicU64::new(0),
+            tries: Mutex::default(),
             ejections: AtomicU64::new(0),
             told: AtomicBool::new(false),
         }
@@ -252,6 +271,20 @@ impl Server {
 
     pub(super) fn ejections_in_a_row(&self) -> u32 {
         self.ejections_in_a_row.load(Ordering::Relaxed)
+    }
+
+    /// Where one more pool counts the tries that it gives this server.
+    pub(crate) fn tally(&self) -> Arc<Tally> {
+        let tally = Arc::<Tally>::default();
+        let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
+        tries.push(tally.clone());
+        tally
+    }
+
+    /// Tries that it was given by all pools.
+    pub(super) fn tries(&self) -> u64 {
+        let tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
+        tries.iter().map(|tally| tally.get()).fold(0, u64::wrapping_add)
     }
 
     pub(super) fn failures(&self) -> u64 {

@@ -126,3 +126,42 @@ fn a_name_that_is_nowhere_keeps_its_last_addresses() {
     assert!(server.found_at(&[two]));
     assert!(!server.is_at(one) && server.generation() > generation);
 }
+
+#[test]
+fn requests_are_welcome_where_the_upstream_of_the_rest_has_a_usable_server() {
+    let two = fleet(&TWO, |_| {});
+    assert!(two.is_ready());
+    let [one, other] = &two.groups[0].members[..] else {
+        panic!("two servers");
+    };
+    one.sickens();
+    assert!(two.is_ready());
+    other.sickens();
+    assert!(!two.is_ready());
+    one.recovers();
+    assert!(two.is_ready());
+
+    let mut forwarding = Forwarding::only(TWO[0].parse().unwrap());
+    forwarding.upstreams.push(TWO[1].parse().unwrap());
+    let routed = Fleet::new(&forwarding, &[]);
+    routed.groups[0].members[0].sickens();
+    assert!(!routed.is_ready(), "another upstream does not help");
+    forwarding.default = None;
+    let only_routes = Fleet::new(&forwarding, &[]);
+    only_routes.groups[0].members[0].sickens();
+    assert!(only_routes.is_ready());
+    only_routes.groups[1].members[0].sickens();
+    assert!(!only_routes.is_ready());
+}
+
+#[test]
+fn tries_of_all_pools_are_summed_up() {
+    let fleet = fleet(&TWO, |_| {});
+    let server = &fleet.groups[0].members[1];
+    let (one, other) = (server.tally(), server.tally());
+    one.one();
+    other.one();
+    drop(other);
+    let requests: Vec<u64> = fleet.servers().map(|report| report.requests).collect();
+    assert_eq!(requests, [0, 2]);
+}

@@ -177,10 +177,13 @@ impl ResponseBody {
 
     fn broke(&mut self, error: &BodyError) {
         if let Some(record) = &mut self.record {
-            record.upstream_broke(match error {
+            let error = match error {
                 BodyError::Stalled => "upstream_body_stalled",
                 BodyError::Broken(_) | BodyError::TooLong => "upstream_body_broken",
-            });
+            };
+            if let Content::Upstream(body) = &self.content {
+                record.upstream_broke(error, body.turn.blame());
+            }
         }
         if self.on_break == OnBreak::Reset
             && let Some(in_flight) = &self.in_flight
