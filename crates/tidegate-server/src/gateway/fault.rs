@@ -22,6 +22,8 @@ pub(crate) enum Fault {
     Misdirected,
     /// More header fields than the bound.
     TooManyFields,
+    /// A field's value begins or ends with white space.
+    Padded,
     /// `Transfer-Encoding` twice, or beside `Content-Length`.
     Framing,
     /// A transfer coding other than `chunked`.
@@ -154,6 +156,12 @@ impl Fault {
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "too_many_fields",
                 "The request has more header fields than this gateway takes.",
+                Close,
+            ),
+            Self::Padded => (
+                StatusCode::BAD_REQUEST,
+                "padded_field",
+                "The value of a header field begins or ends with white space.",
                 Close,
             ),
             Self::Framing => (

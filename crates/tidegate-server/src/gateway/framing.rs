@@ -24,6 +24,9 @@ pub(crate) fn normalize<B>(
     if request.headers().len() > bounds.header_fields {
         return Err(Fault::TooManyFields);
     }
+    if request.version() == Version::HTTP_2 && request.headers().values().any(is_padded) {
+        return Err(Fault::Padded);
+    }
     transfer_encoding(request.headers())?;
     expectation(request.headers())?;
     let absolute = target(request, bounds)?;
@@ -32,6 +35,14 @@ pub(crate) fn normalize<B>(
         to_origin_form(request.uri_mut())?;
     }
     Ok(())
+}
+
+/// Whether `value` begins or ends with white space (RFC 9113 section 8.2.1). HTTP/1.1 takes that off, and h2 leaves it on: to a policy two
+/// such values would be two keys, and to the origin one.
+fn is_padded(value: &HeaderValue) -> bool {
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let value = value.as_bytes();
+    is_blank(value.first()) || is_blank(value.last())
 }
 
 fn transfer_encoding(headers: &HeaderMap) -> Result<(), Fault> {

@@ -70,6 +70,7 @@ pub(crate) const REFUSALS: &[&str] = &[
     "bad_host",
     "misdirected",
     "too_many_fields",
+    "padded_field",
     "bad_framing",
     "unknown_transfer_coding",
     "unknown_expectation",

@@ -338,6 +338,18 @@ fn pseudo_fields_that_would_make_another_request_line_are_refused() {
 }
 
 #[test]
+fn a_value_that_the_origin_would_read_without_its_blanks_is_400() {
+    let bed = Bed::new();
+    let mut client = Client::new(&bed);
+    for value in [" key", "key ", "\tkey", "key\t", " "] {
+        let request = Request::get("http://a.test/").header("x-api-key", value);
+        let (answer, _) = client.send(request.body(()).unwrap(), true);
+        assert_eq!(client.head(answer).status(), 400, "{value:?}");
+    }
+    assert!(!bed.origin.was_asked());
+}
+
+#[test]
 fn an_authority_and_a_host_that_differ_are_400() {
     let bed = Bed::new();
     let mut client = Client::new(&bed);
