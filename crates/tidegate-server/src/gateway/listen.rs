@@ -70,7 +70,7 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Connections that the kernel keeps for a worker before it takes them; the kernel caps it at `net.core.somaxconn`.
-const BACKLOG: i32 = 4096;
+pub(super) const BACKLOG: i32 = 4096;
 
 fn socket(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;

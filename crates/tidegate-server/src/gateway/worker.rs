@@ -4,16 +4,18 @@ use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
+use socket2::SockRef;
 use tidegate_core::HoldId;
 use tidegate_policy::TokenCache;
 use tidegate_store::Store;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_local;
@@ -23,7 +25,7 @@ use super::Farewell;
 use super::connection::{self, Accepted};
 use super::crowd::Crowd;
 use super::deadline::Deadlines;
-use super::listen::Ear;
+use super::listen::{BACKLOG, Ear};
 use super::pool::Shared;
 use super::settings::Settings;
 use super::upstreams::Upstreams;
@@ -172,9 +174,11 @@ impl<S: Store> Worker<S> {
         mut stop: watch::Receiver<Option<Farewell>>,
     ) -> io::Result<usize> {
         let mut accepting = tokio::task::JoinSet::new();
+        let mut ears = Vec::new();
         for Ear { place, socket } in listeners {
-            let listener = TcpListener::from_std(socket)?;
-            accepting.spawn_local(self.clone().accept(place, listener));
+            let listener = Rc::new(TcpListener::from_std(socket)?);
+            accepting.spawn_local(self.clone().accept(place, listener.clone()));
+            ears.push((place, listener));
         }
         let mut ticking = spawn_local(self.clone().tick());
         let farewell = tokio::select! {
@@ -184,6 +188,9 @@ impl<S: Store> Worker<S> {
             _ = &mut ticking => return Err(io::Error::other("measuring time ended by itself")),
         };
         accepting.shutdown().await;
+        for (place, listener) in ears {
+            self.last_call(place, &listener);
+        }
         let cut = self.drain(farewell.unwrap_or(Farewell::AtOnce)).await;
         ticking.abort();
         Ok(cut)
@@ -227,38 +234,66 @@ impl<S: Store> Worker<S> {
     }
 
     /// Takes connections of `listener`, which is the settings' number `place`.
-    async fn accept(self: Rc<Self>, place: usize, listener: TcpListener) {
-        let most = self
-            .settings
-            .bounds
-            .connections
-            .div_ceil(self.settings.workers.get());
+    async fn accept(self: Rc<Self>, place: usize, listener: Rc<TcpListener>) {
         loop {
-            while self.connections.get() >= most {
+            while self.is_full() {
                 self.changed.notified().await;
             }
             match listener.accept().await {
-                Ok((tcp, peer)) => {
-                    // A socket that refuses this is broken; its first read says so.
-                    let _ = tcp.set_nodelay(true);
-                    let open = Open::counted(&self);
-                    let worker = self.clone();
-                    let accepted = Accepted {
-                        tcp,
-                        early: BytesMut::new(),
-                        peer: peer.ip().to_canonical(),
-                        listener: place,
-                    };
-                    spawn_local(async move {
-                        connection::serve(worker, accepted).await;
-                        drop(open);
-                    });
-                }
+                Ok((tcp, peer)) => self.open(place, tcp, peer.ip()),
                 Err(error) if is_of_one_connection(&error) => {}
                 // Out of file descriptors or memory: both come back when connections end.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             }
         }
+    }
+
+    /// Takes who waits in the kernel's queue before the listener closes, which would reset them: to them, their connection is open.
+    fn last_call(self: &Rc<Self>, place: usize, listener: &TcpListener) {
+        // Asked without tokio, which may not have heard of the last ones yet.
+        let queue = SockRef::from(listener);
+        for _ in 0..BACKLOG {
+            if self.is_full() {
+                return;
+            }
+            match queue.accept() {
+                Ok((socket, peer)) => {
+                    let tcp = socket
+                        .set_nonblocking(true)
+                        .and_then(|()| TcpStream::from_std(socket.into()));
+                    if let (Ok(tcp), Some(peer)) = (tcp, peer.as_socket()) {
+                        self.open(place, tcp, peer.ip());
+                    }
+                }
+                Err(error) if is_of_one_connection(&error) => {}
+                // There is nobody left.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Whether it has as many connections as it may.
+    fn is_full(&self) -> bool {
+        let Settings { bounds, workers, .. } = &*self.settings;
+        self.connections.get() >= bounds.connections.div_ceil(workers.get())
+    }
+
+    /// Serves a connection that `peer` opened to the settings' listener number `place`.
+    fn open(self: &Rc<Self>, place: usize, tcp: TcpStream, peer: IpAddr) {
+        // A socket that refuses this is broken; its first read says so.
+        let _ = tcp.set_nodelay(true);
+        let open = Open::counted(self);
+        let worker = self.clone();
+        let accepted = Accepted {
+            tcp,
+            early: BytesMut::new(),
+            peer: peer.to_canonical(),
+            listener: place,
+        };
+        spawn_local(async move {
+            connection::serve(worker, accepted).await;
+            drop(open);
+        });
     }
 }
 

@@ -54,12 +54,32 @@ impl Bed {
         Self::build(store, (policies, "[]"), clock, change)
     }
 
+    /// A gateway that was told to leave before it ran, and a client that waited in the queue by then.
+    pub fn leaving(moment: Duration) -> (Self, Wire) {
+        let parts = Self::bind(store(), ("policies: []", ""), Clock::system(), |_| {});
+        let early = TcpStream::connect(parts.0.local_addrs()[0]).unwrap();
+        let (told, stop) = oneshot::channel();
+        told.send(Farewell::Kindly(moment)).unwrap();
+        let bed = Self::run(parts, (None, stop));
+        (bed, Wire::new(early))
+    }
+
     fn build(
         store: impl Store,
-        (policies, keys): (&str, &str),
+        texts: (&str, &str),
         clock: Clock,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        Self::run(Self::bind(store, texts, clock, change), (Some(stop), stopped))
+    }
+
+    fn bind<S: Store>(
+        store: S,
+        (policies, keys): (&str, &str),
+        clock: Clock,
+        change: impl FnOnce(&mut Settings),
+    ) -> (Gateway<S>, Origin, Stage) {
         let origin = Origin::new();
         let live = live(policies, keys, origin.address());
         let mut settings = Settings::configured(&live.config.gateway, &live.tls);
@@ -69,10 +89,15 @@ impl Bed {
         change(&mut settings);
         let stage = Stage::new(live, Metrics::new(NonZeroUsize::MIN));
         let pipeline = Pipeline::new(stage.clone(), store, clock);
-        let gateway = Gateway::bind(settings, pipeline).unwrap();
+        (Gateway::bind(settings, pipeline).unwrap(), origin, stage)
+    }
+
+    fn run<S: Store>(
+        (gateway, origin, stage): (Gateway<S>, Origin, Stage),
+        (stop, stopped): (Option<oneshot::Sender<Farewell>>, oneshot::Receiver<Farewell>),
+    ) -> Self {
         let addresses = gateway.local_addrs().to_vec();
         let tls = gateway.tls();
-        let (stop, stopped) = oneshot::channel();
         let running = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -88,7 +113,7 @@ impl Bed {
             tls,
             origin,
             stage,
-            stop: Some(stop),
+            stop,
             running: Some(running),
         }
     }
@@ -130,6 +155,10 @@ impl Bed {
 
     pub fn ask_to_leave(&mut self, moment: Duration) {
         self.stop.take().unwrap().send(Farewell::Kindly(moment)).unwrap();
+        // Its listener closes just when its connections learn of it. Asked without a connection, which would reach whoever has the port next.
+        while is_listened_on(self.address) {
+            std::thread::yield_now();
+        }
     }
 
     pub fn stopped(mut self) -> Drained {
@@ -206,6 +235,16 @@ impl Origin {
         self.0.set_nonblocking(false).unwrap();
         asked
     }
+}
+
+/// Whether the system takes connections for an address of 127.0.0.1.
+fn is_listened_on(address: SocketAddr) -> bool {
+    let local = format!("0100007F:{:04X}", address.port());
+    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    sockets.lines().any(|line| {
+        let columns: Vec<_> = line.split_whitespace().collect();
+        columns[1] == local && columns[3] == "0A"
+    })
 }
 
 /// A connection, as bytes.

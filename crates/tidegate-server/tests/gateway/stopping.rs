@@ -112,6 +112,20 @@ fn who_is_bid_farewell_kindly_may_ask_once_more_and_is_told_that_it_was_the_last
 }
 
 #[test]
+fn who_waits_in_the_queue_when_a_farewell_begins_is_let_in() {
+    let (bed, mut client) = Bed::leaving(LONG);
+    client.send(GET);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send(OK);
+    let head = client.head();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    assert_eq!(field(&head, "connection"), Some("close"));
+    client.gone();
+    assert_eq!(bed.stopped().cut, 0);
+}
+
+#[test]
 fn a_kind_farewell_ends_too() {
     let mut bed = Bed::new();
     let mut silent = bed.client();
