@@ -170,10 +170,6 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let pipeline = Pipeline::new(stage.clone(), store, clock.clone());
     let handover = options.handover.as_deref();
     let (mut given, takeover) = given(handover)?;
-    let admin = {
-        let _inside = runtime.enter();
-        admin(admin_at, takeover.as_ref())?
-    };
     let farewell = if given.is_activated() {
         AFTER_ACTIVATION
     } else {
@@ -184,6 +180,10 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     if let Some(address) = given.left_over() {
         return Err(BootError::LeftOver { address });
     }
+    let admin = {
+        let _inside = runtime.enter();
+        admin(admin_at, takeover.as_ref())?
+    };
     let offer = handover.map(|path| offer(&runtime, path, &gateway)).transpose()?;
     let policies_name = loader.source.name().to_owned();
     let parts = reload::Parts {

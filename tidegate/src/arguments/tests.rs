@@ -62,7 +62,7 @@ fn what_is_not_typed_has_its_default() {
 fn every_wrong_value_is_refused_with_its_cure() {
     for (line, cure) in [
         ("tidegate serve -u 127.0.0.1:9000", "http://"),
-        ("tidegate serve -u https://origin", "TLS"),
+        ("tidegate serve -u ftp://origin", "https://"),
         ("tidegate serve -u http://origin/api", "no path"),
         ("tidegate serve -u http://", "http://host:port"),
         ("tidegate serve -u http://o --listen 8080", "127.0.0.1:8080"),

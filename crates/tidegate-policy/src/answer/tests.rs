@@ -1,3 +1,4 @@
+mod credentials;
 mod origin;
 mod pass;
 mod promises;
