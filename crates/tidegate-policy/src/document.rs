@@ -17,6 +17,8 @@ pub(crate) mod reject;
 pub(crate) mod report;
 pub(crate) mod scalar;
 pub(crate) mod schedule;
+#[cfg(test)]
+mod schema;
 pub(crate) mod upstream;
 mod within;
 

@@ -7,6 +7,8 @@ use super::report::{Report, any_of, nearest, quoted};
 pub(crate) struct Fields<'n> {
     entries: &'n [(Spanned<String>, Node)],
     known: Vec<&'static str>,
+    /// Names that are known only to be refused with words of their own.
+    refused: Vec<&'static str>,
     /// What the mapping describes, for messages: "a policy".
     what: &'static str,
     at: Place,
@@ -23,6 +25,7 @@ impl<'n> Fields<'n> {
         Some(Self {
             entries,
             known: Vec::new(),
+            refused: Vec::new(),
             what,
             at: node.at,
         })
@@ -35,6 +38,12 @@ impl<'n> Fields<'n> {
             .iter()
             .find(|(key, _)| key.value == name)
             .map(|(_, node)| node)
+    }
+
+    /// Where the field `name` is written, which the caller refuses in words of its own: it is no field, and never proposed.
+    pub(crate) fn refuse(&mut self, name: &'static str) -> Option<Place> {
+        self.refused.push(name);
+        self.place(name)
     }
 
     /// Where the mapping begins.
@@ -77,8 +86,11 @@ impl<'n> Fields<'n> {
 
     /// Reports every field nobody asked for.
     pub(crate) fn finish(self, report: &mut Report<'_>) {
+        #[cfg(test)]
+        asked::note(self.what, &self.known);
         for (key, _) in self.entries {
-            if self.known.contains(&key.value.as_str()) {
+            let name = key.value.as_str();
+            if self.known.contains(&name) || self.refused.contains(&name) {
                 continue;
             }
             let message = format!("{} has no field {}", self.what, quoted(&key.value));
@@ -96,5 +108,28 @@ pub(crate) fn one_or_many(node: &Node) -> &[Node] {
     match &node.value {
         Value::List(items) => items,
         _ => std::slice::from_ref(node),
+    }
+}
+
+/// Which fields were asked for, for the test that holds the published schema against the readers.
+#[cfg(test)]
+pub(crate) mod asked {
+    use std::cell::RefCell;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Names of fields, by what their mapping describes.
+    pub(crate) type Asked = BTreeMap<&'static str, BTreeSet<&'static str>>;
+
+    thread_local! {
+        static ASKED: RefCell<Asked> = RefCell::default();
+    }
+
+    pub(super) fn note(what: &'static str, known: &[&'static str]) {
+        ASKED.with_borrow_mut(|asked| asked.entry(what).or_default().extend(known));
+    }
+
+    /// All that was asked for on this thread so far.
+    pub(crate) fn take() -> Asked {
+        ASKED.take()
     }
 }

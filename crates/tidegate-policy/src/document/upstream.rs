@@ -188,11 +188,11 @@ impl TlsText {
             insecure_skip_verify: fields.read("insecure_skip_verify", report, scalar::boolean),
         };
         for name in ["verify", "skip_verify", "insecure"] {
-            if fields.take(name).is_some() {
+            if let Some(at) = fields.refuse(name) {
                 let message =
                     format!("`{name}` does not say how much is lost with the check of certificates");
                 report.error(
-                    fields.place(name).unwrap_or(node.at),
+                    at,
                     message,
                     "remove it, and name the roots with `ca`; for a test only, write `insecure_skip_verify: true`",
                 );

@@ -82,10 +82,9 @@ impl JwtText {
 /// Policy files are shown, copied and kept under version control.
 fn refuse_inline_secret(fields: &mut Fields<'_>, report: &mut Report<'_>) {
     for name in ["secret", "key"] {
-        let Some(at) = fields.place(name) else {
+        let Some(at) = fields.refuse(name) else {
             continue;
         };
-        fields.take(name);
         report.secret_error(
             at,
             "a secret does not belong into a policy file",
