@@ -14,7 +14,9 @@ pub use identity::{
     ApiKeySettings, IdentitySettings, JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, ProofOrder,
     TokenPlace, Treatment,
 };
-pub use listener::{CertificateFiles, ClientAuth, Demand, Listener, ListenerTls, TlsVersion, UnknownNames};
+pub use listener::{
+    CertificateFiles, ClientAuth, Demand, Listener, ListenerTls, ProxyProtocol, TlsVersion, UnknownNames,
+};
 pub use named_file::{FileReport, NamedFile};
 pub use operations::{AccessLog, Admin, LogTarget, Logged, RequestIds};
 pub use upstream::{

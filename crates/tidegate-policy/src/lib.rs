@@ -31,8 +31,8 @@ pub use config::{
     AccessLog, Admin, ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config,
     Demand, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, IdentitySettings,
     JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, Listener, ListenerTls, LogTarget, Logged,
-    NamedFile, ProofOrder, RequestIds, Server, ServerUrl, StoreSettings, Timeouts, TlsVersion, TokenPlace,
-    Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
+    NamedFile, ProofOrder, ProxyProtocol, RequestIds, Server, ServerUrl, StoreSettings, Timeouts, TlsVersion,
+    TokenPlace, Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
 };
 pub use explain::{Explained, KeyPart, Match};
 pub use expression::ExpressionFault;

@@ -20,6 +20,7 @@ mod health;
 mod listen;
 mod news;
 mod pool;
+mod proxy_header;
 mod request_id;
 mod secure;
 mod settings;

@@ -47,6 +47,7 @@ const BODY_RATE: RangeInclusive<u64> = 0..=1 << 30;
 
 pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
     let default = Gateway::default();
+    judge_proxy_protocol(text, report);
     Gateway {
         listen: text
             .listen
@@ -107,6 +108,21 @@ fn trust(text: &GatewayText, report: &mut Report<'_>) -> Trust {
         (Some(hops), _) => Trust::Hops(hops),
         (None, Some(networks)) => Trust::Proxies(networks),
         (None, None) => Trust::Nobody,
+    }
+}
+
+/// Who says in front of a connection who opened it has to be known: anybody else could claim to be anybody.
+fn judge_proxy_protocol(text: &GatewayText, report: &mut Report<'_>) {
+    let said = text
+        .listen
+        .iter()
+        .flatten()
+        .filter_map(|listener| listener.proxy_protocol.as_ref());
+    for said in said {
+        if text.trusted_proxies.is_none() {
+            let message = "nobody is trusted to say who opened a connection";
+            report.error(said.at, message, "name your proxies in `trusted_proxies`");
+        }
     }
 }
 

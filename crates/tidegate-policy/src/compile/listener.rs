@@ -24,7 +24,11 @@ pub(super) fn listeners(texts: &[ListenerText], report: &mut Report<'_>) -> Vec<
             let message = format!("{address} is written twice");
             report.error(text.address.at, message, "keep one of them");
         }
-        listeners.push(Listener { address, tls });
+        listeners.push(Listener {
+            address,
+            tls,
+            proxy_protocol: text.proxy_protocol.as_ref().map(|said| said.value),
+        });
     }
     listeners
 }

@@ -11,12 +11,29 @@ pub struct Listener {
     pub address: SocketAddr,
     /// How it speaks TLS. Default: not at all.
     pub tls: Option<ListenerTls>,
+    /// The header that every connection there begins with to say who opened it. Default: none.
+    pub proxy_protocol: Option<ProxyProtocol>,
+}
+
+/// The versions of the PROXY protocol that a listener requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// The line of text.
+    V1,
+    /// The binary header.
+    V2,
+    /// Either.
+    Any,
 }
 
 impl From<SocketAddr> for Listener {
     /// Plain HTTP.
     fn from(address: SocketAddr) -> Self {
-        Self { address, tls: None }
+        Self {
+            address,
+            tls: None,
+            proxy_protocol: None,
+        }
     }
 }
 

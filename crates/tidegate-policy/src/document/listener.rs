@@ -4,13 +4,14 @@ use super::fields::{Fields, one_or_many};
 use super::node::{Node, Place, Spanned, Value};
 use super::report::Report;
 use super::scalar;
-use crate::config::{Demand, TlsVersion, UnknownNames};
+use crate::config::{Demand, ProxyProtocol, TlsVersion, UnknownNames};
 
 /// An address to listen on, as typed.
 #[derive(Debug)]
 pub(crate) struct ListenerText {
     pub(crate) address: Spanned<String>,
     pub(crate) tls: Option<TlsText>,
+    pub(crate) proxy_protocol: Option<Spanned<ProxyProtocol>>,
 }
 
 /// `tls` of a listener, as typed.
@@ -46,17 +47,30 @@ impl ListenerText {
     fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
         if !matches!(node.value, Value::Map(_)) {
             let address = scalar::text(node, report)?;
-            return Some(Self { address, tls: None });
+            return Some(Self {
+                address,
+                tls: None,
+                proxy_protocol: None,
+            });
         }
         let mut fields = Fields::of(node, "a listener", report)?;
         let address = fields
             .require("address", "0.0.0.0:8443", report)
             .and_then(|node| scalar::text(node, report));
         let tls = fields.read("tls", report, TlsText::read);
+        let proxy_protocol = fields.read("proxy_protocol", report, |node, report| {
+            let words = [
+                ("v1", ProxyProtocol::V1),
+                ("v2", ProxyProtocol::V2),
+                ("any", ProxyProtocol::Any),
+            ];
+            scalar::choice(node, &words, report)
+        });
         fields.finish(report);
         Some(Self {
             address: address?,
             tls,
+            proxy_protocol,
         })
     }
 }

@@ -22,6 +22,7 @@ use super::client::{Client, ClientIo, Phase, Protocol};
 use super::crowd::Seat;
 use super::door::Door;
 use super::fields::Origin;
+use super::proxy_header::{self, Outcome, Source};
 use super::secure::{FIRST_BYTES, Secured, more, refuse, secure};
 use super::stream::Stream;
 use super::worker::Worker;
@@ -99,9 +100,32 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
 
 /// What comes before TLS and HTTP: whatever tells who really opened the connection may replace the peer, and leave in `early` what it
 /// read too far. None: there is nobody to serve.
-#[expect(clippy::unused_async, reason = "protocols in front of TLS have to be read")]
-async fn prepare<S>(_worker: &Worker<S>, accepted: Accepted, _client: &Client) -> Option<Accepted> {
-    Some(accepted)
+async fn prepare<S: Store>(worker: &Worker<S>, mut accepted: Accepted, client: &Client) -> Option<Accepted> {
+    let listener = worker.settings.listen.get(accepted.listener);
+    let Some(version) = listener.and_then(|listener| listener.proxy_protocol) else {
+        return Some(accepted);
+    };
+    if !worker.live().config.gateway.trust.names(accepted.peer) {
+        return None;
+    }
+    loop {
+        match proxy_header::parse(&accepted.early, version) {
+            Outcome::Bad => return None,
+            Outcome::Unfinished => {
+                accepted.early.reserve(FIRST_BYTES);
+                if !more(worker, &mut accepted.tcp, &mut accepted.early, client).await {
+                    return None;
+                }
+            }
+            Outcome::Header { source, length } => {
+                let _header = accepted.early.split_to(length);
+                if let Source::Client(address) = source {
+                    accepted.peer = address;
+                }
+                return Some(accepted);
+            }
+        }
+    }
 }
 
 /// A place among the connections of its address; proxies that are believed speak for many clients, and need none.

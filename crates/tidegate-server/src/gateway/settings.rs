@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tidegate_policy::RequestIds;
+use tidegate_policy::{ProxyProtocol, RequestIds};
 
 use crate::access_log::AccessLog;
 
@@ -20,12 +20,18 @@ pub struct Listener {
     pub address: SocketAddr,
     /// The TLS that is spoken there. Default: none.
     pub tls: Option<Arc<TlsListener>>,
+    /// The header that every connection begins with, of peers that are trusted proxies. Default: none.
+    pub proxy_protocol: Option<ProxyProtocol>,
 }
 
 impl From<SocketAddr> for Listener {
     /// Plain HTTP.
     fn from(address: SocketAddr) -> Self {
-        Self { address, tls: None }
+        Self {
+            address,
+            tls: None,
+            proxy_protocol: None,
+        }
     }
 }
 
@@ -109,6 +115,7 @@ fn listeners(listen: &[tidegate_policy::Listener], tls: &[Option<Arc<TlsListener
         .map(|(listener, loaded)| Listener {
             address: listener.address,
             tls: loaded.clone(),
+            proxy_protocol: listener.proxy_protocol,
         })
         .collect()
 }

@@ -104,6 +104,7 @@ impl Certs {
             .map(|(listener, tls)| tidegate_server::gateway::Listener {
                 address: listener.address,
                 tls,
+                proxy_protocol: listener.proxy_protocol,
             })
             .collect()
     }
@@ -188,6 +189,17 @@ impl Client {
     /// Shakes hands with `address` as a client of `name`.
     pub fn connect(&self, address: SocketAddr, name: &str) -> Result<Secure, rustls::Error> {
         Self::connect_with(self.config(), address, name)
+    }
+
+    /// The same, with `header` in front of the hello and in one piece with it.
+    pub fn connect_after(&self, header: &[u8], address: SocketAddr, name: &str) -> Secure {
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let mut connection = ClientConnection::new(self.config(), name).unwrap();
+        let mut first = header.to_vec();
+        connection.write_tls(&mut first).unwrap();
+        let mut tcp = TcpStream::connect(address).unwrap();
+        tcp.write_all(&first).unwrap();
+        Secure(StreamOwned::new(connection, tcp))
     }
 
     pub fn connect_with(

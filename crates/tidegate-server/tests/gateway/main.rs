@@ -18,6 +18,7 @@ mod framing;
 mod hostile;
 mod http2;
 mod limits;
+mod proxy_protocol;
 mod records;
 mod reload;
 mod stopping;

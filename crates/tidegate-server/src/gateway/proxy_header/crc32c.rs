@@ -19,7 +19,11 @@ pub(super) fn is_right(header: &[u8], at: usize) -> bool {
 fn add(sum: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(sum, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            if sum & 1 == 1 { sum >> 1 ^ POLYNOMIAL } else { sum >> 1 }
+            if sum & 1 == 1 {
+                sum >> 1 ^ POLYNOMIAL
+            } else {
+                sum >> 1
+            }
         })
     })
 }

@@ -12,7 +12,9 @@ fn client(text: &str) -> Source {
 
 /// A header of version 2 with these last three parts; its length is right.
 fn v2(command: u8, family: u8, addresses: &[u8], values: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(addresses.len() + values.len()).unwrap().to_be_bytes();
+    let length = u16::try_from(addresses.len() + values.len())
+        .unwrap()
+        .to_be_bytes();
     [v2::SIGNATURE, &[command, family], &length, addresses, values].concat()
 }
 
@@ -45,7 +47,11 @@ fn assert_header(header: &[u8], accepted: ProxyProtocol, source: Source) {
         assert_eq!(parse(&bytes, accepted), Outcome::Header { source, length });
     }
     for end in 0..length {
-        assert_eq!(parse(&header[..end], accepted), Outcome::Unfinished, "{end} of {length}");
+        assert_eq!(
+            parse(&header[..end], accepted),
+            Outcome::Unfinished,
+            "{end} of {length}"
+        );
     }
 }
 
@@ -53,7 +59,10 @@ fn assert_header(header: &[u8], accepted: ProxyProtocol, source: Source) {
 fn version_1_names_the_client() {
     for (line, source) in [
         ("PROXY TCP4 192.0.2.7 10.0.0.1 4711 443\r\n", client("192.0.2.7")),
-        ("PROXY TCP4 255.255.255.255 255.255.255.255 65535 65535\r\n", client("255.255.255.255")),
+        (
+            "PROXY TCP4 255.255.255.255 255.255.255.255 65535 65535\r\n",
+            client("255.255.255.255"),
+        ),
         ("PROXY TCP6 2001:db8::7 ::1 0 443\r\n", client("2001:db8::7")),
         ("PROXY TCP6 ::ffff:192.0.2.7 ::1 1 443\r\n", client("192.0.2.7")),
         ("PROXY UNKNOWN\r\n", Source::Peer),
@@ -95,7 +104,11 @@ fn a_line_that_is_not_written_as_version_1_has_it_is_no_header() {
         "PROXY TCP4 192.0.2.7\t10.0.0.1 4711 443\r\n",
         "PROXY TCP4 192.0.2.7 10.0.0.1 4711 443\n\r\n",
     ] {
-        assert_eq!(parse(line.as_bytes(), ProxyProtocol::Any), Outcome::Bad, "{line:?}");
+        assert_eq!(
+            parse(line.as_bytes(), ProxyProtocol::Any),
+            Outcome::Bad,
+            "{line:?}"
+        );
     }
 }
 
@@ -105,7 +118,11 @@ fn a_line_of_version_1_has_a_greatest_length() {
         let start = "PROXY UNKNOWN ";
         format!("{start}{}\r\n", "x".repeat(length - start.len() - 2))
     };
-    assert_header(line(v1::MAX_LINE_BYTES).as_bytes(), ProxyProtocol::V1, Source::Peer);
+    assert_header(
+        line(v1::MAX_LINE_BYTES).as_bytes(),
+        ProxyProtocol::V1,
+        Source::Peer,
+    );
     let beyond = line(v1::MAX_LINE_BYTES + 1);
     assert_eq!(parse(beyond.as_bytes(), ProxyProtocol::V1), Outcome::Bad);
     let endless = "PROXY UNKNOWN".to_owned() + &" ".repeat(200);
@@ -117,7 +134,13 @@ fn a_line_of_version_1_has_a_greatest_length() {
 #[test]
 fn version_2_names_the_client() {
     let unix = [b'/'; 216];
-    let values = [&[0x01, 0, 2][..], b"h2", &[0x04, 0, 0], &[0x20, 0, 5, 1, 0, 0, 0, 0]].concat();
+    let values = [
+        &[0x01, 0, 2][..],
+        b"h2",
+        &[0x04, 0, 0],
+        &[0x20, 0, 5, 1, 0, 0, 0, 0],
+    ]
+    .concat();
     for (header, source) in [
         (v2(0x21, 0x11, &V4, &[]), client("192.0.2.7")),
         (v2(0x21, 0x11, &V4, &values), client("192.0.2.7")),
@@ -178,11 +201,19 @@ fn a_header_of_version_2_has_a_greatest_length() {
     let of_length = |length: usize| {
         let value = u16::try_from(length - 16 - 12 - 3).unwrap();
         let [high, low] = value.to_be_bytes();
-        v2(0x21, 0x11, &V4, &[&[0x04, high, low][..], &vec![0; value.into()]].concat())
+        v2(
+            0x21,
+            0x11,
+            &V4,
+            &[&[0x04, high, low][..], &vec![0; value.into()]].concat(),
+        )
     };
     assert_header(&of_length(MAX_BYTES), ProxyProtocol::V2, client("192.0.2.7"));
     // It is refused as soon as its length is known.
-    assert_eq!(parse(&of_length(MAX_BYTES + 1)[..16], ProxyProtocol::V2), Outcome::Bad);
+    assert_eq!(
+        parse(&of_length(MAX_BYTES + 1)[..16], ProxyProtocol::V2),
+        Outcome::Bad
+    );
 }
 
 #[test]

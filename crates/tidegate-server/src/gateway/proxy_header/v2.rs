@@ -51,7 +51,10 @@ fn source(header: &[u8], version_and_command: u8, family: u8) -> Option<Source> 
         }
         0x21 => {
             let source: [u8; 16] = rest.get(..36)?.first_chunk().copied()?;
-            (Source::Client(IpAddr::V6(Ipv6Addr::from(source)).to_canonical()), 36)
+            (
+                Source::Client(IpAddr::V6(Ipv6Addr::from(source)).to_canonical()),
+                36,
+            )
         }
         // Unix sockets have no addresses that could be counted.
         0x31 => (Source::Peer, rest.get(..216)?.len()),
