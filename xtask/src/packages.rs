@@ -17,11 +17,15 @@ pub(crate) struct Tool {
     pub package: &'static str,
 }
 
-/// The real clients and the real origin of the end-to-end tests.
+/// The real clients, the real balancer and the real origin of the end-to-end tests.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
         program: "nginx",
         package: "nginx-light",
+    },
+    Tool {
+        program: "haproxy",
+        package: "haproxy",
     },
     Tool {
         program: "curl",

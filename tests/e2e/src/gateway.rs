@@ -30,8 +30,25 @@ impl Gateway {
 
     /// Starts it on `listen`.
     pub fn start_on(listen: &str, arguments: &[&str]) -> Self {
+        Self::start_with(&[arguments, &["--listen", listen]].concat())
+    }
+
+    /// Starts `tidegate serve` in front of `upstream`, listening where its policy file says.
+    pub fn as_configured(upstream: &str, policies: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tidegate.yaml");
+        fs::write(&file, policies).unwrap();
+        let file = file.to_str().unwrap();
+        let arguments = ["serve", "--config", file, "--upstream", upstream];
+        Self {
+            _folder: Some(folder),
+            ..Self::start_with(&arguments)
+        }
+    }
+
+    fn start_with(arguments: &[&str]) -> Self {
         let mut command = Self::command(arguments);
-        command.args(["--log-format", "json", "--listen", listen]);
+        command.args(["--log-format", "json"]);
         let process = Process::start(&mut command);
         let address = process
             .logged(listening)

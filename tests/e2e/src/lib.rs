@@ -1,4 +1,5 @@
-//! Tidegate's binary, real clients (curl, wrk, h2load, a WebSocket client, a browser) and a real origin (nginx).
+//! Tidegate's binary, real clients (curl, wrk, h2load, a WebSocket client, a browser), a
+//! real balancer (HAProxy) and a real origin (nginx).
 //!
 //! A crate of its own, so that `cargo test -p tidegate` needs none of these programs and stays fast; a member of the
 //! workspace, so that `cargo test --workspace` leaves nothing out. `cargo xtask test` installs the programs. A missing one
@@ -8,6 +9,7 @@ mod browser;
 mod curl;
 mod echo;
 mod gateway;
+mod haproxy;
 mod load;
 mod nginx;
 mod process;
@@ -18,6 +20,7 @@ pub use browser::Browser;
 pub use curl::{Reply, curl, try_curl};
 pub use echo::EchoOrigin;
 pub use gateway::Gateway;
+pub use haproxy::Haproxy;
 pub use load::{Counts, h2load, wrk};
 pub use nginx::Nginx;
 pub use process::Process;

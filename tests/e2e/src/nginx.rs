@@ -13,7 +13,7 @@ use crate::wait::until;
 
 const CONFIGURATION: &str = include_str!("nginx.conf");
 /// How often a port that someone else took in between is given up for another.
-const PORTS_TRIED: usize = 20;
+pub(crate) const PORTS_TRIED: usize = 20;
 
 /// A running nginx with a folder of its own. What it answers is in `nginx.conf` beside this file.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ fn run(folder: &Path, address: SocketAddr) -> Option<Process> {
     Some(process)
 }
 
-fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .unwrap()
         .local_addr()
