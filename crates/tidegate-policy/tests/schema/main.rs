@@ -3,7 +3,10 @@
 
 mod accepted;
 mod annotations;
+mod bounds;
 mod defaults;
+mod files;
+mod words;
 mod yaml;
 
 use std::fs;
