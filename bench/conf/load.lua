@@ -1,4 +1,12 @@
--- wrk: plain requests, or with KEYS=n requests that carry n API keys in turn. The last line is for the bench.
+-- wrk: plain requests; with KEYS=n requests that carry n API keys in turn; with BODY a POST of that JSON; with TOKEN a token;
+-- with CLOSE a connection for each. The last line is for the bench.
+local body, token = os.getenv("BODY"), os.getenv("TOKEN")
+if body then
+  wrk.method, wrk.body = "POST", body
+  wrk.headers["content-type"] = "application/json"
+end
+if token then wrk.headers["authorization"] = "Bearer " .. token end
+if os.getenv("CLOSE") then wrk.headers["connection"] = "close" end
 local keys = tonumber(os.getenv("KEYS") or "0")
 if keys > 0 then
   local requests, turn = {}, 0

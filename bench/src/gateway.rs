@@ -13,9 +13,12 @@ mod process;
 mod tables;
 mod tools;
 
+pub(crate) use candidate::Origin;
 use candidate::{Candidate, Kind};
 use case::Case;
 use load::Answers;
+pub(crate) use load::Load;
+pub(crate) use process::{Process, cpu_nanos, free_ports};
 pub(crate) use tools::install;
 
 /// How to measure the gateway.
@@ -96,7 +99,7 @@ pub(crate) struct Round {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     tools::ready(&options.kinds())?;
     let folder = tempfile::tempdir().context("a folder for configurations")?;
-    let origin = candidate::Origin::start(folder.path())?;
+    let origin = Origin::start(folder.path())?;
     let candidates = options
         .kinds()
         .into_iter()
@@ -109,7 +112,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         options.turn_s(),
         options.connections
     );
-    let load = load::Load::new(folder.path(), options.connections)?;
+    let load = Load::new(folder.path(), options.connections)?;
     let mut measured = warm_up(&candidates, &options.cases(), &load)?;
     for round in 1..=options.rounds() {
         eprintln!("round {round}");
@@ -128,7 +131,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Fills what fills, opens the connections to the origin, and makes the empty list of what is to be measured.
-fn warm_up(candidates: &[Candidate], cases: &[Case], load: &load::Load) -> anyhow::Result<Vec<Measured>> {
+fn warm_up(candidates: &[Candidate], cases: &[Case], load: &Load) -> anyhow::Result<Vec<Measured>> {
     let mut measured = Vec::new();
     for &case in cases {
         for candidate in candidates {
@@ -144,7 +147,7 @@ fn warm_up(candidates: &[Candidate], cases: &[Case], load: &load::Load) -> anyho
     Ok(measured)
 }
 
-fn turn(candidate: &Candidate, case: Case, load: &load::Load, secs: u64) -> anyhow::Result<Round> {
+fn turn(candidate: &Candidate, case: Case, load: &Load, secs: u64) -> anyhow::Result<Round> {
     let target = candidate.target(case)?;
     let before = process::cpu_nanos(target.pid);
     let answers = load.run(target.port, case, secs)?;

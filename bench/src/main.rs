@@ -1,7 +1,7 @@
 //! Tidegate beside its peers, measured in one run on one machine.
 //!
-//! `decision` asks what one decision costs in process, `gateway` what a request costs through the proxy, and
-//! `instructions` counts the instructions of one decision, free of noise.
+//! `decision` asks what one decision costs in process, `gateway` what a request costs through the proxy, `features` what each
+//! feature adds to it, and `instructions` counts the instructions of one decision, free of noise.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -11,6 +11,7 @@
 use clap::{Parser, Subcommand};
 
 mod decision;
+mod features;
 mod gateway;
 mod instructions;
 mod machine;
@@ -30,6 +31,8 @@ enum Bench {
     Decision(decision::Options),
     /// Requests per second, latency and CPU time per request, beside nginx and HAProxy
     Gateway(gateway::Options),
+    /// CPU time per request of each feature, beside the same gateway without it
+    Features(features::Options),
     /// Instructions per decision, counted by valgrind: no noise, so that a change shows
     Instructions(instructions::Options),
     #[command(hide = true)]
@@ -42,6 +45,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().bench {
         Bench::Decision(options) => decision::run(&options),
         Bench::Gateway(options) => gateway::run(&options),
+        Bench::Features(options) => features::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
         Bench::Contender(options) => decision::contender::run(&options),
         Bench::Counted(options) => instructions::counted::run(&options),

@@ -2,7 +2,7 @@
 
 use crate::command::{cargo, run};
 
-/// What to measure: all of it, or one of `decision`, `gateway` and `instructions`.
+/// What to measure: all of it, or one of `decision`, `gateway`, `features` and `instructions`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The bench and its options, as in `cargo xtask bench decision --quick`; `cargo xtask bench help decision` tells more.
@@ -15,14 +15,14 @@ pub(crate) fn run_benches(options: &Options) -> anyhow::Result<()> {
     if !options.arguments.is_empty() {
         return run_one(&options.arguments);
     }
-    for bench in ["instructions", "decision", "gateway"] {
+    for bench in ["instructions", "decision", "gateway", "features"] {
         run_one(&[bench.to_owned()])?;
     }
     Ok(())
 }
 
 fn run_one(arguments: &[String]) -> anyhow::Result<()> {
-    if arguments.first().is_some_and(|bench| bench == "gateway") {
+    if arguments.first().is_some_and(|bench| ["gateway", "features"].contains(&bench.as_str())) {
         run(&mut cargo("build --release --locked --package tidegate"))?;
     }
     let mut bench = cargo("run --release --locked --quiet --manifest-path bench/Cargo.toml --");

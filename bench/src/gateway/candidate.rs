@@ -118,6 +118,11 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
+    /// Where it listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) fn start(folder: &Path) -> anyhow::Result<Self> {
         let [port] = free_ports()?;
         let file = folder.join("upstream.conf");

@@ -43,13 +43,24 @@ impl Load {
 
     /// Asks `port` for `secs` seconds.
     pub(crate) fn run(&self, port: u16, case: Case, secs: u64) -> anyhow::Result<Answers> {
+        let url = format!("http://127.0.0.1:{port}/");
+        self.ask(&url, &[("KEYS", case.keys().to_string())], secs)
+    }
+
+    /// Asks `url` for `secs` seconds, by what `environment` tells the script.
+    pub(crate) fn ask(
+        &self,
+        url: &str,
+        environment: &[(&'static str, String)],
+        secs: u64,
+    ) -> anyhow::Result<Answers> {
         let output = Command::new("taskset")
             .args(["-c", "1", "wrk", "-t1", "--latency"])
             .args([format!("-c{}", self.connections), format!("-d{secs}s")])
             .arg("-s")
             .arg(&self.script)
-            .arg(format!("http://127.0.0.1:{port}/"))
-            .env("KEYS", case.keys().to_string())
+            .arg(url)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .output()
             .context("running wrk")?;
         let text = String::from_utf8_lossy(&output.stdout);
