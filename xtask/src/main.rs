@@ -9,6 +9,7 @@ mod edges;
 mod features;
 mod fuzz;
 mod packages;
+mod reference;
 mod steps;
 mod test;
 mod tidy;
@@ -38,6 +39,8 @@ enum Xtask {
     Deny,
     /// Check the rules of the repository: sizes, links, words, crate edges.
     Tidy,
+    /// Write docs/reference.md, which is made of the JSON Schemas.
+    Reference(reference::Options),
     /// Give arbitrary bytes to everything that reads what others wrote.
     Fuzz(fuzz::Options),
     /// Measure; arguments go to the benches.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Xtask::Wasm => steps.run("wasm32", wasm::build),
         Xtask::Deny => steps.run("deny", deny::check),
         Xtask::Tidy => steps.run("tidy", tidy::check),
+        Xtask::Reference(options) => steps.run("reference", || reference::run(&options)),
         Xtask::Bench(options) => steps.run("bench", || bench::run_benches(&options)),
         Xtask::Fuzz(options) => steps.run("fuzz", || fuzz::run_targets(&options)),
     }

@@ -9,7 +9,7 @@ use std::fs;
 use anyhow::bail;
 
 use crate::command::{program, read, root};
-use crate::edges;
+use crate::{edges, reference};
 
 /// One file that git tracks.
 struct File {
@@ -27,6 +27,7 @@ pub(crate) fn check() -> anyhow::Result<String> {
     problems.extend(layout::problems(&files));
     problems.extend(words::problems(&files));
     problems.extend(docs::problems(&files));
+    problems.extend(reference::out_of_date()?);
     if !problems.is_empty() {
         bail!("\n  {}", problems.join("\n  "));
     }
