@@ -62,6 +62,14 @@ Examples:
   tidegate hash-key --generate --subject acme --tier pro --append keys.yaml
   pass show acme/api-key | tidegate hash-key --subject acme --append keys.yaml";
 
+const SCHEMA_EXAMPLES: &str = "\
+Editors complete and check a policy file that begins with
+  # yaml-language-server: $schema=tidegate.schema.json
+
+Examples:
+  tidegate schema > tidegate.schema.json
+  tidegate schema --keys > keys.schema.json";
+
 /// Holds a limit at the edge: stands in front of an API and decides which requests may pass.
 ///
 /// Without a command it starts the demo.
@@ -112,6 +120,9 @@ pub(crate) enum Command {
     /// Turn an API key from standard input, or a new one, into an entry of a key file.
     #[command(after_help = HASH_KEY_EXAMPLES)]
     HashKey(HashKeyArguments),
+    /// Print the JSON Schema of policy files, for editors.
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema(SchemaArguments),
     /// Print the completions of a shell.
     Completions {
         /// The shell.
@@ -236,6 +247,13 @@ pub(crate) struct ExplainArguments {
     /// The request as a curl command line, after `--`.
     #[arg(last = true, value_name = "CURL", conflicts_with_all = ["url", "har"])]
     pub(crate) curl: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArguments {
+    /// That of keys files instead.
+    #[arg(long)]
+    pub(crate) keys: bool,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod completions;
 mod explain;
 mod hash_key;
 mod output;
+mod schema;
 mod serve;
 mod words;
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::HashKey(arguments) => hash_key::run(&arguments),
+        Command::Schema(arguments) => schema::print(&arguments),
         Command::Completions { shell } => completions::print(shell),
     }
 }

@@ -10,4 +10,5 @@ mod keys;
 mod process;
 mod readme;
 mod reload;
+mod schema;
 mod serve;
