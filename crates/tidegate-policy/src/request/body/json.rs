@@ -157,6 +157,20 @@ impl<P: AsRef<str>> Visitor<'_> for Name<'_, P> {
     }
 }
 
+/// Whether `name` is ASCII without capitals.
+fn is_folded(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())
+}
+
+fn fold(name: &str) -> String {
+    if name.is_ascii() {
+        name.to_ascii_lowercase()
+    } else {
+        folded(name).collect()
+    }
+}
+
 /// Takes everything.
 struct Whole;
 
@@ -208,13 +222,24 @@ impl<'de> Visitor<'de> for Whole {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut names = HashSet::new();
+        let twice = || A::Error::custom("two members of one name");
         let mut object = Map::new();
+        // Of the names that look different without case. The others, nearly all, are kept apart by the object.
+        let mut folds = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
-            if !names.insert(folded(&name).collect::<String>()) {
-                return Err(A::Error::custom("two members of one name"));
+            if !is_folded(&name) && !folds.insert(fold(&name)) {
+                return Err(twice());
             }
-            object.insert(name, members.next_value_seed(Whole)?);
+            if object.insert(name, members.next_value_seed(Whole)?).is_some() {
+                return Err(twice());
+            }
+        }
+        // Only a fold in ASCII can be one of the others' names.
+        if folds
+            .iter()
+            .any(|fold| is_folded(fold) && object.contains_key(fold))
+        {
+            return Err(twice());
         }
         Ok(Value::Object(object))
     }
