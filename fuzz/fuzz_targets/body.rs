@@ -2,7 +2,7 @@
 #![no_main]
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Version};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 use tidegate_core::{HoldId, KeyHasher, Timestamp};
@@ -38,6 +38,7 @@ fuzz_target!(|input: (u8, Option<&str>, &[u8])| {
     let body = Body::whole(Bytes::copy_from_slice(bytes));
     let request = Request {
         method: &Method::POST,
+        version: Version::HTTP_11,
         host: "a.test",
         path: "/",
         query,

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Version};
 use libfuzzer_sys::fuzz_target;
 use tidegate_core::{HoldId, KeyHasher, Timestamp};
 use tidegate_policy::{Body, Identity, PolicyFile, Request, compile};
@@ -35,6 +35,7 @@ fuzz_target!(|input: (&str, &str, &str, &str)| {
         let body = Body::whole(content.as_bytes().to_vec().into());
         let request = Request {
             method: &Method::POST,
+            version: Version::HTTP_11,
             host: "a.test",
             path: &format!("/{path}"),
             query: Some(query),

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use bytes::Bytes;
 use divan::Bencher;
 use divan::counter::BytesCount;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Version};
 use tidegate_core::{HoldId, KeyHasher, Timestamp};
 use tidegate_policy::{Body, Identity, PolicyFile, PolicySet, Request, compile};
 
@@ -78,6 +78,7 @@ fn plan(bencher: Bencher<'_, '_>, key: &str, media: &'static str, body: String) 
         let body = Body::whole(black_box(&bytes).clone());
         let request = Request {
             method: &Method::POST,
+            version: Version::HTTP_11,
             host: "a.example.com",
             path: "/login",
             query: None,

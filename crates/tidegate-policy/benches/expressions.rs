@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use bytes::Bytes;
 use divan::Bencher;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Version};
 use tidegate_core::{HoldId, KeyHasher, Timestamp};
 use tidegate_policy::{Body, Identity, PolicyFile, PolicySet, Request, compile};
 
@@ -101,6 +101,7 @@ fn plan(bencher: Bencher<'_, '_>, fields: &str, body: &Body) {
     headers.insert("x-tenant", HeaderValue::from_static("acme"));
     let request = Request {
         method: &Method::POST,
+        version: Version::HTTP_11,
         host: "api.example.com",
         path: "/api/v1/orders",
         query: None,

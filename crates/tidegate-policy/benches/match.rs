@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
 
 use divan::Bencher;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Version};
 use tidegate_core::{HoldId, KeyHasher, Timestamp};
 use tidegate_policy::{Body, Identity, PolicyFile, PolicySet, Request, compile};
 
@@ -90,6 +90,7 @@ fn plan(bencher: Bencher<'_, '_>, set: &PolicySet, host: &str, path: &str) {
     headers.insert("user-agent", HeaderValue::from_static("bench"));
     let request = Request {
         method: &Method::GET,
+        version: Version::HTTP_11,
         host,
         path,
         query: None,

@@ -21,6 +21,7 @@ mod variables;
 use std::sync::Arc;
 
 pub use fault::ExpressionFault;
+pub(crate) use fuel::Fuel;
 pub(crate) use parse::Complaint;
 pub(crate) use scope::Scope;
 pub(crate) use value::{Text, Value};
@@ -80,7 +81,7 @@ impl Expression {
 
     /// Its value for one request.
     pub(crate) fn evaluate<'v>(&'v self, scope: &'v Scope<'v>) -> Result<Value<'v>, ExpressionFault> {
-        evaluate::evaluate(&self.node, scope)
+        evaluate::evaluate(&self.node, scope, &mut Fuel::new())
     }
 
     /// Which forms of body it looks at.
@@ -88,9 +89,9 @@ impl Expression {
         self.reads
     }
 
-    /// Whether `when` holds.
-    pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, ExpressionFault> {
-        self.evaluate(scope)?.bool()
+    /// Whether `when` holds. All readings of one request share its `fuel`.
+    pub(crate) fn holds(&self, scope: &Scope<'_>, fuel: &mut Fuel) -> Result<bool, ExpressionFault> {
+        evaluate::evaluate(&self.node, scope, fuel)?.bool()
     }
 
     /// What a request costs: at least 0, which only looks.

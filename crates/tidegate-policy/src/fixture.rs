@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Key, Limit, Mode, Outcome, Rate};
 
 use crate::{OnStoreFailure, Plan, Policy, PolicyLimit, Request, Source};
@@ -24,6 +24,7 @@ pub(crate) fn policy(name: &str, limit: Limit) -> Policy {
         scope: "any request, counted by client.ip".into(),
         mode: Mode::Enforce,
         cost: Cost::ONE,
+        expressions: vec![],
         on_store_failure: OnStoreFailure::Allow,
         limits: vec![PolicyLimit::new(name, limit)],
         tiers: vec![],
@@ -94,6 +95,7 @@ pub(crate) fn fields(pairs: &[(&str, &str)]) -> HeaderMap {
 pub(crate) fn get(headers: &HeaderMap) -> Request<'_> {
     Request {
         method: &Method::GET,
+        version: Version::HTTP_11,
         host: "example.org",
         path: "/",
         query: None,

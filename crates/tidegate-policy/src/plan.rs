@@ -90,6 +90,8 @@ impl<'set> Terms<'set> {
 pub struct ExpressionFailure<'set> {
     /// The policy.
     pub policy: &'set Policy,
+    /// Its place in [`crate::PolicySet::policies`].
+    pub policy_index: usize,
     /// Which of its expressions.
     pub field: ExpressionField,
     /// Why it had none.

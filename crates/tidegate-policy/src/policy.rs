@@ -6,7 +6,7 @@ use tidegate_core::{Cost, Limit, Mode, Timestamp};
 
 use crate::answer::Told;
 use crate::answer::reject::Reject;
-use crate::{Subject, Tier};
+use crate::{ExpressionField, Subject, Tier};
 
 /// What a policy is called and how it treats requests. How it finds them is the set's own business.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Policy {
     pub mode: Mode,
     /// What every request under it costs. Default: 1.
     pub cost: Cost,
+    /// Which of its fields are expressions, in the order of [`ExpressionField::ALL`].
+    pub expressions: Vec<ExpressionField>,
     /// What happens when the store cannot decide. Default: local.
     pub on_store_failure: OnStoreFailure,
     /// The limits of clients without a tier, or with one not named in `tiers`. At least one.

@@ -5,10 +5,10 @@ mod tls;
 
 use core::net::IpAddr;
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Version};
 
+use body::graphql;
 use body::media::Media;
-use body::{form, graphql};
 
 use serde_json::Value;
 
@@ -21,6 +21,8 @@ pub use tls::{PeerCertificate, Tls};
 pub struct Request<'a> {
     /// The method.
     pub method: &'a Method,
+    /// The version of HTTP that it was sent in.
+    pub version: Version,
     /// The host asked for: `Host` or `:authority`, as sent.
     pub host: &'a str,
     /// The path as sent, beginning with `/`, percent-encoding untouched.
@@ -47,13 +49,11 @@ impl<'a> Request<'a> {
     }
 
     /// The fields of its body as a form, decoded, in their order, without those that come several times or are not UTF-8. None of
-    /// them if there are more than 100.
-    pub fn form(&self) -> Vec<(String, String)> {
+    /// them if there are more than 100. Read once.
+    pub fn form(&self) -> &'a [(String, String)] {
         match self.body {
-            Body::Whole(content) if Media::of(self.headers) == Some(Media::Form) => {
-                content.text().map(form::clear_fields).unwrap_or_default()
-            }
-            _ => Vec::new(),
+            Body::Whole(content) if Media::of(self.headers) == Some(Media::Form) => content.fields(),
+            _ => &[],
         }
     }
 

@@ -20,7 +20,7 @@ use tidegate_core::{Charge, Cost, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mo
 
 use crate::access::AccessList;
 use crate::document::policy::{OnError, OnMissing};
-use crate::expression::{Expression, Scope};
+use crate::expression::{Expression, Fuel, Scope};
 use crate::plan::{ExpressionFailure, ExpressionField, Refusal, Source, Terms};
 use crate::schedule::Schedule;
 use crate::{ExpressionFault, Identity, Plan, Policy, PolicyLimit, Request};
@@ -229,7 +229,7 @@ impl PolicySet {
         if rule.body.is_some() && !rule.conditions.allow_body(asked.request) {
             return;
         }
-        let Some(found) = rule.chosen(policy, hits, asked, plan) else {
+        let Some(found) = rule.chosen((policy, policy_index), hits, asked, plan) else {
             return;
         };
         let scope = asked.scope(found);
@@ -238,6 +238,7 @@ impl PolicySet {
         plan.failures
             .extend(failed.into_iter().map(|fault| ExpressionFailure {
                 policy,
+                policy_index,
                 field: ExpressionField::Key,
                 fault,
             }));
@@ -253,7 +254,7 @@ impl PolicySet {
                 return;
             }
         };
-        let Some(cost) = rule.cost(policy, &scope, plan) else {
+        let Some(cost) = rule.cost((policy, policy_index), &scope, plan) else {
             return;
         };
         let (terms, limits, beginnings) = rule.limits_for(policy, asked.identity, asked.now);
@@ -316,7 +317,7 @@ impl Rule {
     /// The first of `hits` for which `when` holds. If it holds for none and failed for one, that is in the plan then.
     fn chosen<'set, 'r>(
         &'set self,
-        policy: &'set Policy,
+        (policy, policy_index): (&'set Policy, usize),
         hits: &[Hit],
         asked: Asked<'r, '_>,
         plan: &mut Plan<'set>,
@@ -325,9 +326,11 @@ impl Rule {
         let Some(when) = &self.expressions.when else {
             return places.next();
         };
+        // A path with many readings must not make it expensive.
+        let mut fuel = Fuel::new();
         let mut failed = None;
         for found in places {
-            match when.holds(&asked.scope(found)) {
+            match when.holds(&asked.scope(found), &mut fuel) {
                 Ok(true) => return Some(found),
                 Ok(false) => {}
                 Err(fault) => failed = Some(fault),
@@ -335,6 +338,7 @@ impl Rule {
         }
         let failure = ExpressionFailure {
             policy,
+            policy_index,
             field: ExpressionField::When,
             fault: failed?,
         };
@@ -345,7 +349,7 @@ impl Rule {
     /// What a request costs. None if that cannot be computed, which is in the plan then.
     fn cost<'set>(
         &'set self,
-        policy: &'set Policy,
+        (policy, policy_index): (&'set Policy, usize),
         scope: &Scope<'_>,
         plan: &mut Plan<'set>,
     ) -> Option<Cost> {
@@ -357,6 +361,7 @@ impl Rule {
             Err(fault) => {
                 let failure = ExpressionFailure {
                     policy,
+                    policy_index,
                     field: ExpressionField::Cost,
                     fault,
                 };

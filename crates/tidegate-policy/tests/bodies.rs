@@ -4,7 +4,7 @@
 mod common;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Version};
 use tidegate_core::{HoldId, Key, Timestamp};
 use tidegate_policy::{Body, Identity, PolicySet, Refusal, Request};
 
@@ -55,6 +55,7 @@ impl Post<'_> {
         headers.insert("content-type", HeaderValue::from_str(self.media).unwrap());
         let bare = Request {
             method: &Method::POST,
+            version: Version::HTTP_11,
             host: "a.com",
             path: self.path,
             query: self.query,
@@ -332,7 +333,7 @@ policies:
     );
     assert_eq!(a(Post::json(r#"{"a":1,"a":2}"#)), None);
     assert_eq!(a(Post::form("a=1")), None);
-    let form = Post::form("a=1&b=2&b=3").with(&set, |request| request.form());
+    let form = Post::form("a=1&b=2&b=3").with(&set, |request| request.form().to_vec());
     assert_eq!(form, [("a".to_owned(), "1".to_owned())]);
     let graphql = Post::json(r#"[{"query":"{a}"},{"query":"{a}"}]"#).with(&set, |request| request.graphql());
     assert_eq!(graphql.map(|asked| asked.operations), Some(2));
@@ -355,6 +356,7 @@ fn charged(
     }
     let request = Request {
         method: &Method::POST,
+        version: Version::HTTP_11,
         host: "a.com",
         path,
         query: None,

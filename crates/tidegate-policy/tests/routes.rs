@@ -1,7 +1,7 @@
 //! Which route a request takes.
 #![allow(clippy::unwrap_used, reason = "test support")]
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Version};
 use tidegate_core::KeyHasher;
 use tidegate_policy::{Body, Choice, Forwarding, HostRewrite, PolicyFile, Request, compile};
 
@@ -26,6 +26,7 @@ fn forwarding(text: &str) -> Forwarding {
 fn chosen(forwarding: &Forwarding, method: Method, host: &str, path: &str, headers: &HeaderMap) -> String {
     let request = Request {
         method: &method,
+        version: Version::HTTP_11,
         host,
         path,
         query: None,

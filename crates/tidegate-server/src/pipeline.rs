@@ -242,6 +242,7 @@ pub(crate) fn view<'r, B>(
     let path = request.uri().path();
     Request {
         method: request.method(),
+        version: request.version(),
         host: host.unwrap_or_default(),
         path: if path == "*" { "/" } else { path },
         query: request.uri().query(),

@@ -152,6 +152,9 @@ impl Record {
             let answered = Answered::of(decision.outcome, charge.mode);
             live.meters().count(self.books.worker(), source, answered);
         }
+        for failure in &plan.failures {
+            live.meters().count_failure(failure);
+        }
         if let Some(failure) = verdict.failure {
             counts.store_failures.one(failure.name());
         }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::header::HOST;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, Version};
 use serde_json::{Value, json};
 use tidegate_core::{Decisions, HoldId, Mode, Outcome, Table, TableSize, Timestamp};
 use tidegate_policy::{
@@ -67,6 +67,7 @@ impl Report {
         let host = asked.headers.get(HOST).and_then(|host| host.to_str().ok());
         let request = Request {
             method: &asked.method,
+            version: Version::HTTP_11,
             host: host.unwrap_or_default(),
             path: match asked.uri.path() {
                 "*" => "/",

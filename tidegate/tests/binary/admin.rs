@@ -77,6 +77,35 @@ fn a_scrape_tells_what_clients_saw() {
 }
 
 #[test]
+fn expressions_that_fail_are_answered_with_400_and_counted() {
+    let policies = file(
+        r#"policies:
+  - { name: computed, match: { path: /paid }, cost: 'int(request.query.cost)', key: [client.ip], limit: { quota: 9, window: 1h } }"#,
+    );
+    let gateway = Running::start(["demo", "--config", path(&policies)]);
+    assert_eq!(gateway.get("/paid?cost=2").status, 200);
+    for failing in ["/paid", "/paid?cost=two"] {
+        let refused = gateway.get(failing);
+        assert_eq!(refused.status, 400, "{failing}");
+        assert_eq!(
+            refused.body,
+            r#"{"type":"about:blank","title":"Bad Request","status":400,"error":"expression_failed","detail":"The policy 'computed' cannot compute its 'cost': this request lacks something, or has it in another form.","message":"The policy 'computed' cannot compute its 'cost': this request lacks something, or has it in another form."}"#
+        );
+    }
+    let page = scrape(gateway.admin).body;
+    let samples = samples(&page);
+    for (series, value) in [
+        (
+            r#"tidegate_expression_errors_total{policy="computed",field="cost"}"#,
+            2.0,
+        ),
+        (r#"tidegate_refusals_total{reason="expression_failed"}"#, 2.0),
+    ] {
+        assert_eq!(samples.get(series), Some(&value), "{series}\n{page}");
+    }
+}
+
+#[test]
 fn the_list_of_metrics_is_the_list_of_metrics() {
     let gateway = Running::start(["demo"]);
     let page = scrape(gateway.admin).body;

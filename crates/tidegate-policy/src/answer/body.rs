@@ -98,12 +98,14 @@ pub(super) fn unplanned(out: &mut Vec<u8>, refusal: &Refusal<'_>) {
                 out.extend_from_slice(b" bytes.");
             });
         }
-        Refusal::ExpressionFailed { policy, .. } => {
+        Refusal::ExpressionFailed { policy, field } => {
             out.extend_from_slice(EXPRESSION_FAILED);
             message(out, |out| {
                 out.extend_from_slice(b"The policy '");
                 out.extend(json_text(&policy.name));
-                out.extend_from_slice(b"' cannot tell what this request is.");
+                out.extend_from_slice(b"' cannot compute its '");
+                out.extend_from_slice(field.name().as_bytes());
+                out.extend_from_slice(b"': this request lacks something, or has it in another form.");
             });
         }
         Refusal::AmbiguousPath => {

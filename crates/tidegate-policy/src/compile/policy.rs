@@ -6,7 +6,6 @@ use std::sync::Arc;
 use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
 
 use super::{access, body, expression, key, limit, matching, overrides, reject, schedule, scope};
-use crate::Tier;
 use crate::answer::reject::Reject;
 use crate::config::IdentitySettings;
 use crate::document::identity::IdentityText;
@@ -17,7 +16,9 @@ use crate::document::report::{Report, quoted};
 use crate::expression::Use;
 use crate::policy::{OnStoreFailure, Policy, PolicyLimit};
 use crate::set::bound::Bound;
+use crate::set::key::Recipe;
 use crate::set::{Expressions, Parts, PolicySet};
+use crate::{ExpressionField, Tier};
 
 /// The longest name of a policy or tier.
 const MAX_NAME_BYTES: usize = 64;
@@ -144,6 +145,7 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
         scope: scope::in_words(text).into(),
         mode: text.mode.as_ref().map_or(Mode::default(), |mode| mode.value),
         cost: cost(text.fixed_cost(), report),
+        expressions: fields_with(&expressions, recipe.as_ref()),
         on_store_failure: text
             .on_store_failure
             .as_ref()
@@ -189,6 +191,17 @@ fn expressions(text: &PolicyText, report: &mut Report<'_>) -> Expressions {
             .as_ref()
             .map_or(OnError::default(), |said| said.value),
     }
+}
+
+/// Which fields have an expression.
+fn fields_with(expressions: &Expressions, recipe: Option<&Recipe>) -> Vec<ExpressionField> {
+    let mut fields = ExpressionField::ALL.to_vec();
+    fields.retain(|field| match field {
+        ExpressionField::When => expressions.when.is_some(),
+        ExpressionField::Key => recipe.is_some_and(Recipe::has_expressions),
+        ExpressionField::Cost => expressions.cost.is_some(),
+    });
+    fields
 }
 
 /// The limits of each tier of the policy called `name`.

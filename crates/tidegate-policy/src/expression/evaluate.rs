@@ -19,24 +19,24 @@ use super::{ExpressionFault, Text};
 
 pub(super) type Outcome<'v> = Result<Value<'v>, ExpressionFault>;
 
-/// The value of `node` for the request in `scope`.
-pub(super) fn evaluate<'v>(node: &'v Node, scope: &'v Scope<'v>) -> Outcome<'v> {
+/// The value of `node` for the request in `scope`, with no more work than there is `fuel` for.
+pub(super) fn evaluate<'v>(node: &'v Node, scope: &'v Scope<'v>, fuel: &mut Fuel) -> Outcome<'v> {
     let mut machine = Machine {
         scope,
         locals: SmallVec::new(),
-        fuel: Fuel::new(),
+        fuel,
     };
     machine.value(node)
 }
 
-struct Machine<'v> {
+struct Machine<'v, 'f> {
     scope: &'v Scope<'v>,
     /// The items that comprehensions are at, the innermost last.
     locals: SmallVec<[Value<'v>; 2]>,
-    fuel: Fuel,
+    fuel: &'f mut Fuel,
 }
 
-impl<'v> Machine<'v> {
+impl<'v> Machine<'v, '_> {
     fn value(&mut self, node: &'v Node) -> Outcome<'v> {
         self.fuel.spend(1)?;
         match node {
@@ -55,7 +55,7 @@ impl<'v> Machine<'v> {
             Node::Compare(comparison, of) => self.compare(*comparison, of).map(Value::Bool),
             Node::Calculate(operator, of) => {
                 let [a, b] = self.both(of)?;
-                calculate::calculated(*operator, a, b, &mut self.fuel)
+                calculate::calculated(*operator, a, b, self.fuel)
             }
             Node::In(of) => self.contained(of).map(Value::Bool),
             Node::Call(function, arguments) => self.call(*function, arguments),
@@ -84,7 +84,7 @@ impl<'v> Machine<'v> {
     }
 
     fn variable(&mut self, variable: Variable) -> Result<Option<Value<'v>>, ExpressionFault> {
-        self.scope.value(variable, &mut self.fuel)
+        self.scope.value(variable, self.fuel)
     }
 
     fn field(&mut self, of: &'v Node, name: &'v str) -> Result<Option<Value<'v>>, ExpressionFault> {
@@ -94,7 +94,7 @@ impl<'v> Machine<'v> {
 
     fn get(&mut self, of: Value<'v>, key: &Value<'v>) -> Result<Option<Value<'v>>, ExpressionFault> {
         match of {
-            Value::Map(map) => map.get(key, &mut self.fuel),
+            Value::Map(map) => map.get(key, self.fuel),
             _ => Err(ExpressionFault::WrongType),
         }
     }
@@ -113,7 +113,7 @@ impl<'v> Machine<'v> {
     fn index(&mut self, of: &'v [Node; 2]) -> Outcome<'v> {
         let [of, place] = self.both(of)?;
         match (of, &place) {
-            (Value::Map(map), key) => map.get(key, &mut self.fuel)?.ok_or(ExpressionFault::Absent),
+            (Value::Map(map), key) => map.get(key, self.fuel)?.ok_or(ExpressionFault::Absent),
             (Value::List(list), place) => {
                 let place = usize::try_from(place.place()?).ok();
                 let item = place.and_then(|place| list.get(place));
@@ -158,11 +158,11 @@ impl<'v> Machine<'v> {
     fn compare(&mut self, comparison: Comparison, of: &'v [Node; 2]) -> Result<bool, ExpressionFault> {
         let [a, b] = self.both(of)?;
         match comparison {
-            Comparison::Equal => return a.equals(&b, &mut self.fuel),
-            Comparison::NotEqual => return a.equals(&b, &mut self.fuel).map(|equal| !equal),
+            Comparison::Equal => return a.equals(&b, self.fuel),
+            Comparison::NotEqual => return a.equals(&b, self.fuel).map(|equal| !equal),
             _ => {}
         }
-        let Some(order) = a.compare(&b, &mut self.fuel)? else {
+        let Some(order) = a.compare(&b, self.fuel)? else {
             return Ok(false);
         };
         Ok(match comparison {
@@ -176,10 +176,10 @@ impl<'v> Machine<'v> {
     fn contained(&mut self, of: &'v [Node; 2]) -> Result<bool, ExpressionFault> {
         let [value, of] = self.both(of)?;
         match of {
-            Value::Map(map) => Ok(map.get(&value, &mut self.fuel)?.is_some()),
+            Value::Map(map) => Ok(map.get(&value, self.fuel)?.is_some()),
             Value::List(list) => {
                 for item in list.iter() {
-                    if item.equals(&value, &mut self.fuel)? {
+                    if item.equals(&value, self.fuel)? {
                         return Ok(true);
                     }
                 }
@@ -220,7 +220,7 @@ impl<'v> Machine<'v> {
                 return Err(ExpressionFault::WrongType);
             }
             for (earlier, _) in &made {
-                if earlier.equals(&key, &mut self.fuel)? {
+                if earlier.equals(&key, self.fuel)? {
                     return Err(ExpressionFault::WrongType);
                 }
             }
@@ -232,7 +232,7 @@ impl<'v> Machine<'v> {
     fn comprehension(&mut self, own: &'v Loop) -> Outcome<'v> {
         let items = match self.value(&own.over)? {
             Value::List(list) => list,
-            Value::Map(map) => map.keys(&mut self.fuel)?,
+            Value::Map(map) => map.keys(self.fuel)?,
             _ => return Err(ExpressionFault::WrongType),
         };
         let place = self.locals.len();

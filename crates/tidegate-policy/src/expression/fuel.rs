@@ -13,12 +13,12 @@ pub(crate) const MAX_MADE_BYTES: usize = 64 * 1024;
 
 /// The steps that are left.
 #[derive(Debug)]
-pub(super) struct Fuel {
+pub(crate) struct Fuel {
     left: u32,
 }
 
 impl Fuel {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { left: MAX_STEPS }
     }
 

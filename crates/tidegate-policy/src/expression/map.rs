@@ -44,6 +44,7 @@ impl<'v> Map<'v> {
     }
 
     fn named(&self, name: &str, fuel: &mut Fuel) -> Result<Option<Value<'v>>, ExpressionFault> {
+        fuel.spend_bytes(name.len())?;
         match self {
             Self::Json(fields) => Ok(fields.get(name).map(Value::of_json)),
             Self::Headers(headers) => header(headers, name, fuel),
@@ -129,6 +130,7 @@ fn header<'v>(
     let Some(first) = lines.next() else {
         return Ok(None);
     };
+    fuel.spend_bytes(first.len())?;
     let first = text(first.as_bytes())?;
     let Some(second) = lines.next() else {
         return Ok(Some(Value::borrowed(first)));

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use http::Version;
+
 use super::ExpressionFault;
 use super::fuel::Fuel;
 use super::map::{Map, owned_text};
@@ -30,7 +32,10 @@ impl<'v> Scope<'v> {
         let request = self.request;
         Ok(match variable {
             Variable::RequestMethod => Some(Value::borrowed(request.method.as_str())),
-            Variable::RequestHost => Some(of_cow(host::normal(request.host))),
+            Variable::RequestHost => {
+                fuel.spend_bytes(request.host.len())?;
+                Some(of_cow(host::normal(request.host)))
+            }
             Variable::RequestPath => Some(self.path(fuel)?),
             Variable::RequestQuery => Some(Value::Map(Map::Query(request.query.unwrap_or_default()))),
             Variable::RequestHeaders => Some(Value::Map(Map::Headers(request.headers))),
@@ -39,6 +44,7 @@ impl<'v> Scope<'v> {
                 let scheme = if request.tls.is_some() { "https" } else { "http" };
                 Some(Value::borrowed(scheme))
             }
+            Variable::RequestProtocol => protocol(request.version).map(Value::borrowed),
             Variable::ClientIp => Some(Value::made(request.client.to_string())),
             Variable::TlsVersion => request.tls.map(|tls| Value::borrowed(tls.version.as_str())),
             Variable::TlsCipher => request.tls.map(|tls| Value::borrowed(tls.cipher)),
@@ -48,10 +54,14 @@ impl<'v> Scope<'v> {
             }
             Variable::TlsAlpn => request.tls.and_then(|tls| tls.alpn).map(Value::borrowed),
             Variable::CertificateSubject => self.certificate().map(|shown| Value::borrowed(&shown.subject)),
-            Variable::CertificateNames => self.certificate().map(|shown| {
-                let names = shown.names.iter().map(|name| Value::borrowed(name));
-                Value::List(List::Made(names.collect()))
-            }),
+            Variable::CertificateNames => match self.certificate() {
+                Some(shown) => {
+                    fuel.spend(shown.names.len())?;
+                    let names = shown.names.iter().map(|name| Value::borrowed(name));
+                    Some(Value::List(List::Made(names.collect())))
+                }
+                None => None,
+            },
             Variable::CertificateSha256 => self.certificate().map(|shown| Value::borrowed(&shown.sha256)),
             Variable::IdentityKnown => Some(Value::Bool(matches!(self.identity, Identity::Known { .. }))),
             Variable::IdentitySubject => self.subject(),
@@ -120,7 +130,7 @@ impl<'v> Scope<'v> {
         }
     }
 
-    /// The fields of the body, if it is a form. Paid for each time by the length of the body.
+    /// The fields of the body, if it is a form. Read once, but paid for each time by the length of the body.
     fn form(&self, fuel: &mut Fuel) -> Result<Option<Value<'v>>, ExpressionFault> {
         let Some(media::Media::Form) = media::Media::of(self.request.headers) else {
             return Ok(None);
@@ -128,9 +138,9 @@ impl<'v> Scope<'v> {
         let Some(bytes) = self.read_bytes() else {
             return Ok(None);
         };
-        fuel.spend(bytes / 8)?;
-        let fields = self.request.form().into_iter();
-        let fields = fields.map(|(name, value)| (Value::made(name), Value::made(value)));
+        fuel.spend_bytes(bytes)?;
+        let fields = self.request.form().iter();
+        let fields = fields.map(|(name, value)| (Value::borrowed(name), Value::borrowed(value)));
         Ok(Some(Value::Map(Map::Made(fields.collect()))))
     }
 
@@ -147,6 +157,17 @@ impl<'v> Scope<'v> {
             _ => None,
         }
     }
+}
+
+/// The version of HTTP as a status line writes it. HTTP/2 and HTTP/3 have `.0` there, so that texts can be compared.
+fn protocol(version: Version) -> Option<&'static str> {
+    Some(match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_11 => "HTTP/1.1",
+        Version::HTTP_2 => "HTTP/2.0",
+        Version::HTTP_3 => "HTTP/3.0",
+        _ => return None,
+    })
 }
 
 fn of_cow(text: Cow<'_, str>) -> Value<'_> {

@@ -3,16 +3,18 @@
 mod arbitrary;
 mod differential;
 mod load;
+mod price;
 mod values;
 
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Version};
 
-use super::{Expression, ExpressionFault, Scope, Use, Value};
+use super::{Expression, ExpressionFault, Fuel, Scope, Use, Value};
 use crate::{Body, Identity, Request, Tls};
 
 /// A request to try expressions on.
 pub(super) struct World {
     pub(super) headers: HeaderMap,
+    pub(super) host: String,
     pub(super) path: &'static str,
     pub(super) query: Option<&'static str>,
     pub(super) identity: Identity,
@@ -34,6 +36,7 @@ impl Default for World {
         headers.append("x-latin", HeaderValue::from_bytes(b"caf\xe9").unwrap());
         Self {
             headers,
+            host: "API.example.org:443".to_owned(),
             path: "/Users/42",
             query: Some("a=1&b=x%20y&twice=1&twice=2&empty="),
             identity: Identity::of_api_key("acme", None),
@@ -48,7 +51,8 @@ impl World {
         let views = crate::set::views::views(self.path).unwrap();
         let request = Request {
             method: &Method::POST,
-            host: "API.example.org:443",
+            version: Version::HTTP_11,
+            host: &self.host,
             path: self.path,
             query: self.query,
             headers: &self.headers,
@@ -70,7 +74,7 @@ impl World {
             Ok(Ok(typed)) => typed.node,
             other => panic!("{source}: {:?}", other.map(|checked| checked.err())),
         };
-        self.see(|scope| super::evaluate::evaluate(&node, scope).map(|value| shown(&value)))
+        self.see(|scope| super::evaluate::evaluate(&node, scope, &mut Fuel::new()).map(|value| shown(&value)))
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) enum Variable {
     RequestHeaders,
     RequestCookies,
     RequestScheme,
+    RequestProtocol,
     ClientIp,
     TlsVersion,
     TlsCipher,
@@ -71,6 +72,7 @@ impl Variable {
             | Self::RequestHost
             | Self::RequestPath
             | Self::RequestScheme
+            | Self::RequestProtocol
             | Self::ClientIp
             | Self::TlsVersion
             | Self::TlsCipher
@@ -133,6 +135,7 @@ static REQUEST: Object = Object {
         ("headers", Named::Variable(Variable::RequestHeaders)),
         ("cookies", Named::Variable(Variable::RequestCookies)),
         ("scheme", Named::Variable(Variable::RequestScheme)),
+        ("protocol", Named::Variable(Variable::RequestProtocol)),
     ],
 };
 

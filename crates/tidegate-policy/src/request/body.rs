@@ -34,6 +34,8 @@ pub struct Content {
     bytes: Bytes,
     /// Made for the first expression that asks.
     document: OnceLock<Option<Value>>,
+    /// The same for forms.
+    fields: OnceLock<Vec<(String, String)>>,
 }
 
 impl Body {
@@ -52,6 +54,7 @@ impl Body {
         Self::Whole(Content {
             bytes,
             document: OnceLock::new(),
+            fields: OnceLock::new(),
         })
     }
 
@@ -70,6 +73,12 @@ impl Content {
     pub(super) fn document(&self) -> Option<&Value> {
         let document = self.document.get_or_init(|| json::document(self.text()?));
         document.as_ref()
+    }
+
+    /// The clear fields of the body as a form.
+    pub(super) fn fields(&self) -> &[(String, String)] {
+        let clear = || self.text().map(form::clear_fields).unwrap_or_default();
+        self.fields.get_or_init(clear)
     }
 
     /// The body as text, if it is UTF-8.

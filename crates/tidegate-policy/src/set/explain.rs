@@ -8,6 +8,7 @@ use super::conditions::Wanted;
 use super::key::{From, Part, Value};
 use super::{Asked, Hit, PolicySet, Rule};
 use crate::explain::{KeyPart, Match};
+use crate::expression::Fuel;
 
 impl PolicySet {
     /// What policy number `index`, which the index found at `hits`, makes of a request.
@@ -36,7 +37,10 @@ impl PolicySet {
         let mut places = hits.iter().map(|hit| asked.found(hit));
         let found = match &rule.expressions.when {
             None => places.next(),
-            Some(when) => places.find(|found| when.holds(&asked.scope(*found)) != Ok(false)),
+            Some(when) => {
+                let mut fuel = Fuel::new();
+                places.find(|found| when.holds(&asked.scope(*found), &mut fuel) != Ok(false))
+            }
         };
         let Some(found) = found else {
             return Match::No("`when` does not hold".to_owned());
@@ -79,11 +83,7 @@ fn shown((part, value): (&Part, &Value<'_>)) -> KeyPart {
     let value = value.shown();
     KeyPart {
         part: part.text.clone(),
-        value: if is_secret(&part.from) {
-            masked(&value)
-        } else {
-            value
-        },
+        value: if is_secret(part) { masked(&value) } else { value },
     }
 }
 
@@ -93,16 +93,17 @@ const SECRETS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION];
 /// Words in names of fields that carry credentials.
 const SECRET_WORDS: [&str; 5] = ["key", "token", "secret", "auth", "session"];
 
-fn is_secret(from: &From) -> bool {
+fn is_secret(part: &Part) -> bool {
     let has_word = |name: &str| {
         SECRET_WORDS
             .iter()
             .any(|word| name.to_ascii_lowercase().contains(word))
     };
-    match from {
+    match &part.from {
         From::Header(name) => SECRETS.contains(name) || has_word(name.as_str()),
         From::Cookie(_) => true,
         From::Query(name) => has_word(name),
+        From::Expression(_) => has_word(&part.text) || part.text.contains("cookie"),
         _ => false,
     }
 }

@@ -130,6 +130,12 @@ mod kind {
 }
 
 impl Recipe {
+    /// Whether a part is computed.
+    pub(crate) fn has_expressions(&self) -> bool {
+        let is_computed = |part: &Part| matches!(part.from, From::Expression(_));
+        self.parts.iter().any(is_computed)
+    }
+
     /// The values of a request, or the first part it lacks. What expressions failed for goes to `failed`: a part that merely is
     /// not there is no failure.
     pub(crate) fn values<'set: 'v, 'v>(

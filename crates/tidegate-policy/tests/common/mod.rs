@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Version};
 use tidegate_core::{HoldId, Key, KeyHasher, Timestamp};
 use tidegate_policy::{Body, Identity, Plan, PolicyFile, PolicySet, Request, compile};
 
@@ -74,6 +74,7 @@ impl Asked {
         let query = query.join("&");
         let request = Request {
             method: &method,
+            version: Version::HTTP_11,
             host: &self.host,
             path: &self.path,
             query: (!query.is_empty()).then_some(query.as_str()),

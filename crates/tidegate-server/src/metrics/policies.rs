@@ -1,10 +1,11 @@
-//! What each limit decided.
+//! What each limit decided, and which expressions failed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidegate_core::{Mode, Outcome};
-use tidegate_policy::{Policy, Source};
+use tidegate_policy::{ExpressionFailure, ExpressionField, Policy, Source};
 
 use super::count::Count;
 use super::page::Page;
@@ -42,6 +43,16 @@ pub struct Meters {
     /// Where the limits of each policy begin, in the order of the set.
     starts: Box<[usize]>,
     limits: Box<[Arc<LimitMeter>]>,
+    /// One for each policy, in the order of the set.
+    expressions: Box<[Arc<ExpressionMeter>]>,
+}
+
+/// How often the expressions of one policy failed. Rare, so that all workers count in one place.
+#[derive(Debug)]
+struct ExpressionMeter {
+    policy: Arc<str>,
+    /// Those of its fields that are expressions.
+    fields: Box<[(ExpressionField, AtomicU64)]>,
 }
 
 /// What one limit has decided. A policy's tiers share the meters of its limits.
@@ -79,6 +90,7 @@ impl Meters {
         Self {
             starts: starts.into(),
             limits: limits.into(),
+            expressions: expressions_following(before, policies),
         }
     }
 
@@ -92,7 +104,36 @@ impl Meters {
         }
     }
 
+    /// Counts that an expression had no value for a request.
+    pub(crate) fn count_failure(&self, failure: &ExpressionFailure<'_>) {
+        let meter = self.expressions.get(failure.policy_index);
+        let fields = meter.map(|meter| &*meter.fields).unwrap_or_default();
+        if let Some((_, count)) = fields.iter().find(|(field, _)| *field == failure.field) {
+            // A count and nothing else; no memory is handed over with it.
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     pub(super) fn tell(&self, page: &mut Page<'_>) -> std::fmt::Result {
+        self.tell_limits(page)?;
+        self.tell_expressions(page)
+    }
+
+    fn tell_expressions(&self, page: &mut Page<'_>) -> std::fmt::Result {
+        let mut family = page.family(
+            "tidegate_expression_errors",
+            "Requests for which an expression of a policy had no value",
+        )?;
+        for meter in &self.expressions {
+            for (field, count) in &meter.fields {
+                let labels = [("policy", &*meter.policy), ("field", field.name())];
+                family.counter(labels, count.load(Ordering::Relaxed))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_limits(&self, page: &mut Page<'_>) -> std::fmt::Result {
         let mut family = page.family(
             "tidegate_policy_decisions",
             "What each limit said to requests, whatever the others said",
@@ -106,6 +147,31 @@ impl Meters {
             }
         }
         Ok(())
+    }
+}
+
+/// The meters of the expressions of `policies`. Those that `before` had already for the same fields are kept.
+fn expressions_following(before: &Meters, policies: &[Policy]) -> Box<[Arc<ExpressionMeter>]> {
+    let known = before.expressions.iter().map(|meter| (&*meter.policy, meter));
+    let known: HashMap<&str, &Arc<ExpressionMeter>> = known.collect();
+    let meters = policies.iter().map(|policy| match known.get(&*policy.name) {
+        Some(meter) if meter.is_of(&policy.expressions) => Arc::clone(meter),
+        _ => Arc::new(ExpressionMeter::new(policy)),
+    });
+    meters.collect()
+}
+
+impl ExpressionMeter {
+    fn new(policy: &Policy) -> Self {
+        let fields = policy.expressions.iter();
+        Self {
+            policy: policy.name.clone(),
+            fields: fields.map(|field| (*field, AtomicU64::new(0))).collect(),
+        }
+    }
+
+    fn is_of(&self, fields: &[ExpressionField]) -> bool {
+        self.fields.iter().map(|(own, _)| own).eq(fields)
     }
 }
 

@@ -1,5 +1,7 @@
 use tidegate_core::{KeyHasher, Mode, Outcome};
-use tidegate_policy::{Config, PolicyFile, Source, Terms, compile};
+use tidegate_policy::{
+    Config, ExpressionFailure, ExpressionFault, ExpressionField, PolicyFile, Source, Terms, compile,
+};
 
 use super::policies::OUTCOMES;
 use super::*;
@@ -47,6 +49,34 @@ fn a_reload_keeps_what_the_policies_that_stay_have_counted() {
     assert!(told.contains(&(line("stays", "allow") + "3")), "{told}");
     assert!(told.contains(&(line("comes", "deny") + "1")), "{told}");
     assert!(!told.contains("goes"), "{told}");
+}
+
+#[test]
+fn failed_expressions_are_counted_by_policy_and_field_across_reloads() {
+    let metrics = Metrics::new(NonZeroUsize::MIN);
+    let computed = "{ name: computed, when: 'request.method == \"GET\"', cost: 'size(request.path)', key: [client.ip], limit: { quota: 1, window: 1s } }";
+    let failure = |config: &'static Config, policy_index: usize, field| ExpressionFailure {
+        policy: &config.policies.policies()[policy_index],
+        policy_index,
+        field,
+        fault: ExpressionFault::Absent,
+    };
+    let old: &Config = Box::leak(Box::new(config(computed)));
+    let meters = metrics.meters(old.policies.policies());
+    meters.count_failure(&failure(old, 0, ExpressionField::Cost));
+
+    let new: &Config = Box::leak(Box::new(config(&[&policy("plain"), computed].join(","))));
+    let meters = metrics.meters(new.policies.policies());
+    meters.count_failure(&failure(new, 1, ExpressionField::Cost));
+    meters.count_failure(&failure(new, 0, ExpressionField::When));
+    let told = told(&metrics);
+    let mut lines = told
+        .lines()
+        .filter(|line| line.starts_with("tidegate_expression_errors_total{"));
+    let series = |field| format!(r#"tidegate_expression_errors_total{{policy="computed",field="{field}"}} "#);
+    assert_eq!(lines.next(), Some(&*(series("when") + "0")), "{told}");
+    assert_eq!(lines.next(), Some(&*(series("cost") + "2")), "{told}");
+    assert_eq!(lines.next(), None, "{told}");
 }
 
 #[test]

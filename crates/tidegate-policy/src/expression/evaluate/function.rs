@@ -5,7 +5,7 @@ use crate::expression::ExpressionFault;
 use crate::expression::code::{Function, Node};
 use crate::expression::value::{Text, Value, saturated};
 
-impl<'v> Machine<'v> {
+impl<'v> Machine<'v, '_> {
     pub(super) fn call(&mut self, function: Function, arguments: &'v [Node]) -> Outcome<'v> {
         match (function, arguments) {
             (Function::Size, [of]) => self.size(of),
@@ -29,7 +29,7 @@ impl<'v> Machine<'v> {
                 text.chars().count()
             }
             Value::List(list) => list.len(),
-            Value::Map(map) => map.len(&mut self.fuel)?,
+            Value::Map(map) => map.len(self.fuel)?,
             _ => return Err(ExpressionFault::WrongType),
         };
         i64::try_from(size)
@@ -49,11 +49,11 @@ impl<'v> Machine<'v> {
         Ok(Value::made(make(&text)))
     }
 
-    /// Something to convert. Texts are paid for by their length.
+    /// Something to convert. A text is paid for byte by byte: reading a long fraction exactly is slow.
     fn number(&mut self, of: &'v Node) -> Outcome<'v> {
         let value = self.value(of)?;
         if let Value::Text(text) = &value {
-            self.fuel.spend_bytes(text.len())?;
+            self.fuel.spend(text.len())?;
         }
         Ok(value)
     }

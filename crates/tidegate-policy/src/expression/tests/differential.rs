@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{World, shown};
 use crate::expression::ExpressionFault::{NotText, TooLong, TooMuchWork};
-use crate::expression::{check, evaluate, parse};
+use crate::expression::{Fuel, check, evaluate, parse};
 
 /// Makes expressions, well typed, of choices that proptest takes.
 struct Maker<'c> {
@@ -191,7 +191,7 @@ fn agree(source: &str) -> bool {
         return false;
     };
     World::default().see(|scope| {
-        let ours = evaluate::evaluate(&typed.node, scope).map(|value| shown(&value));
+        let ours = evaluate::evaluate(&typed.node, scope, &mut Fuel::new()).map(|value| shown(&value));
         if matches!(ours, Err(TooMuchWork | TooLong | NotText)) {
             return;
         }

@@ -14,6 +14,7 @@ fn variables_are_what_the_request_holds() {
         ("request.host", "'api.example.org'"),
         ("request.path", "'/Users/42'"),
         ("request.scheme", "'http'"),
+        ("request.protocol", "'HTTP/1.1'"),
         ("request.query.a", "'1'"),
         ("request.query.b", "'x y'"),
         ("request.query.empty", "''"),
