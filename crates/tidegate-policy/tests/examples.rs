@@ -35,11 +35,16 @@ fn every_example_compiles_without_a_warning() {
         names,
         [
             "ai-tokens.yaml",
-            "api.yaml",
+            "graphql.yaml",
             "login.yaml",
+            "public-api.yaml",
             "rehearsal.yaml",
+            "shop.yaml",
+            "sms.yaml",
             "tenants.yaml",
-            "tidegate.yaml"
+            "tidegate.yaml",
+            "uploads.yaml",
+            "webhooks.yaml"
         ]
     );
 }

@@ -5,7 +5,7 @@ use tidegate_core::KeyHasher;
 use tidegate_policy::{PolicyFile, Problems, compile};
 
 const SEEDS: [&str; 4] = [
-    include_str!("../../../examples/api.yaml"),
+    include_str!("../../../examples/public-api.yaml"),
     include_str!("../../../examples/tenants.yaml"),
     include_str!("../../../examples/rehearsal.yaml"),
     include_str!("problems/matching.yaml"),
