@@ -22,6 +22,7 @@ mod news;
 mod pool;
 mod proxy_header;
 mod request_id;
+mod roster;
 mod secure;
 mod settings;
 mod socket;

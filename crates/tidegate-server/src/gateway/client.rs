@@ -22,6 +22,11 @@ pub(crate) struct Client {
     pub(crate) deadline: Deadline,
     timeouts: Timeouts,
     phase: Cell<Phase>,
+    deadlines: Rc<Deadlines>,
+    /// The tick at which the phase began.
+    since: Cell<u64>,
+    /// Its place is wanted for somebody else.
+    is_let_go: Cell<bool>,
     requests: Cell<usize>,
     /// Passes when the connection is to be given no more requests.
     age: Option<Deadline>,
@@ -59,6 +64,9 @@ impl Client {
             deadline,
             timeouts,
             phase: Cell::new(Phase::Head),
+            deadlines: deadlines.clone(),
+            since: Cell::new(deadlines.now()),
+            is_let_go: Cell::new(false),
             requests: Cell::new(0),
             age,
             begun: Cell::new(0),
@@ -77,6 +85,23 @@ impl Client {
     /// Whether nothing is owed to it, and it has read everything.
     pub(crate) fn is_idle(&self) -> bool {
         self.phase.get() == Phase::Idle && !self.write_blocked.get()
+    }
+
+    /// Since which tick nothing is under way for it; None if something is, or if it was let go already.
+    pub(crate) fn rests_since(&self) -> Option<u64> {
+        let rests = self.phase.get() != Phase::Busy && !self.write_blocked.get() && !self.is_let_go.get();
+        rests.then(|| self.since.get())
+    }
+
+    /// Gives its place to somebody else as soon as nothing is under way for it.
+    pub(crate) fn let_go(&self) {
+        self.is_let_go.set(true);
+        self.deadline.pass();
+    }
+
+    /// Whether its place is wanted.
+    pub(crate) fn is_let_go(&self) -> bool {
+        self.is_let_go.get()
     }
 
     /// A request's head is complete. It is in flight until the guard is dropped.
@@ -136,7 +161,9 @@ impl Client {
 
     fn enter(&self, phase: Phase) {
         self.phase.set(phase);
+        self.since.set(self.deadlines.now());
         match phase {
+            Phase::Idle if self.is_let_go.get() => self.deadline.pass(),
             Phase::Idle => self.deadline.set(self.timeouts.keep_alive),
             Phase::Head => self.deadline.set(self.timeouts.header),
             // A client that does not read has the time it has, whatever else it asks for.

@@ -55,6 +55,7 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
         settings.timeouts,
         settings.bounds.requests_per_connection,
     );
+    let _enlisted = worker.roster.enlist(&client);
     let Some(accepted) = prepare(&worker, accepted, &client).await else {
         return;
     };
@@ -262,7 +263,9 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
             // Best effort: a client that is too slow with its head may not read either.
             stream
                 .write_now(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-            close(stream, client).await;
+            if !client.is_let_go() {
+                close(stream, client).await;
+            }
         }
         End::Overdue if client.is_idle() => stream.part(),
         End::Overdue => {}
@@ -318,7 +321,7 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
         leaving = true;
         connection.as_mut().graceful_shutdown();
         client.deadline.set(LINGER);
-        if connection.as_mut().poll(cx).is_ready() {
+        if connection.as_mut().poll(cx).is_ready() || client.is_let_go() {
             return Poll::Ready(());
         }
         client.deadline.poll(cx)

@@ -137,6 +137,20 @@ impl Deadline {
         Poll::Pending
     }
 
+    /// Passes now.
+    pub(crate) fn pass(&self) {
+        let mut slots = self.all.slots.borrow_mut();
+        let Some(slot) = slots.get_mut(self.index) else {
+            return;
+        };
+        slot.due = 0;
+        let waker = slot.waker.take();
+        drop(slots);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     /// Due at the tick `due`, or earlier if it was.
     pub(crate) fn set_no_later(&self, due: u64) {
         if let Some(slot) = self.all.slots.borrow_mut().get_mut(self.index) {

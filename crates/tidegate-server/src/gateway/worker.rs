@@ -27,6 +27,7 @@ use super::crowd::Crowd;
 use super::deadline::Deadlines;
 use super::listen::{BACKLOG, Ear};
 use super::pool::Shared;
+use super::roster::Roster;
 use super::settings::Settings;
 use super::upstreams::Upstreams;
 use super::warden;
@@ -85,6 +86,7 @@ pub(crate) struct Worker<S> {
     leaving: Cell<bool>,
     stopping: Cell<bool>,
     connections: Cell<usize>,
+    pub(crate) roster: Rc<Roster>,
     changed: tokio::sync::Notify,
 }
 
@@ -157,6 +159,7 @@ impl<S: Store> Worker<S> {
             leaving: Cell::new(false),
             stopping: Cell::new(false),
             connections: Cell::new(0),
+            roster: Rc::default(),
             changed: tokio::sync::Notify::new(),
         }
     }
@@ -236,11 +239,15 @@ impl<S: Store> Worker<S> {
     /// Takes connections of `listener`, which is the settings' number `place`.
     async fn accept(self: Rc<Self>, place: usize, listener: Rc<TcpListener>) {
         loop {
-            while self.is_full() {
-                self.changed.notified().await;
-            }
             match listener.accept().await {
-                Ok((tcp, peer)) => self.open(place, tcp, peer.ip()),
+                Ok((tcp, peer)) => {
+                    while self.is_full() {
+                        self.roster.make_room();
+                        // Or until somebody rests.
+                        let _ = timeout(ROOM_PAUSE, self.changed.notified()).await;
+                    }
+                    self.open(place, tcp, peer.ip());
+                }
                 Err(error) if is_of_one_connection(&error) => {}
                 // Out of file descriptors or memory: both come back when connections end.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -310,6 +317,9 @@ fn books<S: Store>(index: usize, settings: &Settings, pipeline: &Pipeline<S>) ->
 fn first_hold(index: usize) -> u64 {
     RandomState::new().hash_one(index)
 }
+
+/// How often somebody is looked for who can make room.
+const ROOM_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long accepting rests when the system is out of something.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

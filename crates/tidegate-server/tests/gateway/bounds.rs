@@ -39,6 +39,58 @@ fn an_address_has_so_many_connections_over_all_workers() {
     assert!(served);
 }
 
+/// A gateway with two places, where nothing that rests ends by itself.
+fn with_two_places() -> Bed {
+    Bed::with(|settings| {
+        settings.bounds.connections = 2;
+        settings.timeouts.header = Duration::from_secs(600);
+        settings.timeouts.keep_alive = Duration::from_secs(600);
+    })
+}
+
+/// Sends a request over a new connection, which stays open.
+fn served(bed: &Bed) -> Wire {
+    let mut client = bed.client();
+    client.send(GET.replace("GET", "HEAD"));
+    let mut origin = bed.origin.accept();
+    origin.head();
+    origin.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    assert!(client.head().starts_with("HTTP/1.1 200 "));
+    client
+}
+
+#[test]
+fn who_rests_longest_makes_room_and_who_is_being_served_does_not() {
+    let bed = with_two_places();
+    let mut busy = bed.client();
+    busy.send(GET);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    let mut first = served(&bed);
+    let mut second = served(&bed);
+    first.gone();
+    drop(served(&bed));
+    second.gone();
+    origin.send(OK);
+    assert!(busy.head().starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn who_says_nothing_or_half_a_head_makes_room() {
+    let bed = with_two_places();
+    let mut silent = bed.client();
+    let mut half = bed.client();
+    half.send("GET / HTTP/1.1\r\nHost");
+    let (mut one, mut two) = (served(&bed), served(&bed));
+    silent.gone();
+    let told = half.ended();
+    assert!(told.is_empty() || told.starts_with("HTTP/1.1 408 "), "{told}");
+    for client in [&mut one, &mut two] {
+        client.send("GET * HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert!(client.head().starts_with("HTTP/1.1 400 "));
+    }
+}
+
 #[test]
 fn a_trusted_proxy_has_as_many_connections_as_it_likes() {
     let trusting = "gateway: { trusted_proxies: 127.0.0.1 }\npolicies: []";
