@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -26,6 +26,20 @@ impl Gateway {
     /// Starts `tidegate` with these arguments on a free port of 127.0.0.1, and waits until it listens.
     pub fn start(arguments: &[&str]) -> Self {
         Self::start_on("127.0.0.1:0", arguments)
+    }
+
+    /// Starts `tidegate serve` in front of `upstream`, listening as `policies` say: the file in `folder` that they are written to.
+    pub fn in_folder(folder: &Path, upstream: &str, policies: &str) -> Self {
+        let file = folder.join("tidegate.yaml");
+        fs::write(&file, policies).unwrap();
+        let arguments = [
+            "serve",
+            "--config",
+            file.to_str().unwrap(),
+            "--upstream",
+            upstream,
+        ];
+        Self::start_with(&arguments)
     }
 
     /// Starts it on `listen`.

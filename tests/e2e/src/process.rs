@@ -77,13 +77,19 @@ impl Process {
         let _ = self.child.wait();
     }
 
+    /// The memory it has now, in KiB.
+    pub fn memory_kib(&self) -> u64 {
+        self.status_kib("VmRSS:")
+    }
+
     /// The most memory it ever had, in KiB.
     pub fn peak_memory_kib(&self) -> u64 {
+        self.status_kib("VmHWM:")
+    }
+
+    fn status_kib(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 }

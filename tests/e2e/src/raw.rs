@@ -1,8 +1,10 @@
 //! Bytes on a socket, for what no honest client sends.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 
 use crate::wait::PATIENCE;
 
@@ -15,7 +17,18 @@ pub struct Raw(TcpStream);
 impl Raw {
     /// Connects.
     pub fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::over(TcpStream::connect(address).unwrap())
+    }
+
+    /// Connects as the client `from`, an address of the loopback network.
+    pub fn connect_from(from: Ipv4Addr, address: SocketAddr) -> Self {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &SocketAddrV4::new(from, 0)).unwrap();
+        connect(&socket, &address).unwrap();
+        Self::over(socket.into())
+    }
+
+    fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         Self(stream)
