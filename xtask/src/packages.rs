@@ -32,6 +32,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         package: "curl",
     },
     Tool {
+        program: "openssl",
+        package: "openssl",
+    },
+    Tool {
         program: "wrk",
         package: "wrk",
     },
