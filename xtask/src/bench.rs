@@ -22,7 +22,10 @@ pub(crate) fn run_benches(options: &Options) -> anyhow::Result<()> {
 }
 
 fn run_one(arguments: &[String]) -> anyhow::Result<()> {
-    if arguments.first().is_some_and(|bench| ["gateway", "features"].contains(&bench.as_str())) {
+    if arguments
+        .first()
+        .is_some_and(|bench| ["gateway", "features"].contains(&bench.as_str()))
+    {
         run(&mut cargo("build --release --locked --package tidegate"))?;
     }
     let mut bench = cargo("run --release --locked --quiet --manifest-path bench/Cargo.toml --");

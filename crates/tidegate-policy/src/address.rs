@@ -1,8 +1,9 @@
 //! The client's address: who is behind the socket, as far as trusted proxies say.
 //!
-//! Every address is in canonical form before anything looks at it: an IPv4 address that arrives spelled as an
-//! IPv4-mapped IPv6 one (`::ffff:192.0.2.1`, what a dual-stack listener delivers) is the IPv4 address.
+//! Every address is in canonical form before anything looks at it: an IPv4 address that arrives inside an IPv6 one (`::ffff:192.0.2.1`,
+//! what a dual-stack listener delivers; `64:ff9b::192.0.2.1` from behind NAT64) is the IPv4 address.
 
+mod canonical;
 mod entry;
 mod node;
 mod part;
@@ -16,7 +17,9 @@ use ipnet::IpNet;
 
 use crate::{ForwardedField, Gateway, Trust};
 
-pub use part::AddressPart;
+pub use canonical::canonical;
+pub(crate) use canonical::canonical_network;
+pub use part::{AddressPart, Prefixes};
 
 /// How many bytes of the forwarded field are read, from the right and over all its lines. What is left of them is ignored.
 const MAX_FORWARDED_BYTES: usize = 4096;
@@ -36,14 +39,14 @@ impl Trust {
     pub fn believes(&self, peer: IpAddr) -> bool {
         match self {
             Self::Nobody => false,
-            Self::Proxies(networks) => covers(networks, peer.to_canonical()),
+            Self::Proxies(networks) => covers(networks, canonical(peer)),
             Self::Hops(_) => true,
         }
     }
 
     /// Whether `peer` is one of the proxies that are known by their addresses.
     pub fn names(&self, peer: IpAddr) -> bool {
-        matches!(self, Self::Proxies(networks) if covers(networks, peer.to_canonical()))
+        matches!(self, Self::Proxies(networks) if covers(networks, canonical(peer)))
     }
 
     /// The client's address, in canonical form, for a request from `peer` with these header fields, of which `field` is looked at.
@@ -53,7 +56,7 @@ impl Trust {
     /// leftmost if all are; and the last one understood if an entry is no address. Without trust in `peer` itself the field
     /// is not even looked at.
     pub fn client(&self, peer: IpAddr, fields: &HeaderMap, field: ForwardedField) -> IpAddr {
-        let peer = peer.to_canonical();
+        let peer = canonical(peer);
         match self {
             Self::Nobody => peer,
             Self::Proxies(networks) => follow(peer, fields, field, |reporter| covers(networks, reporter)),
@@ -123,13 +126,10 @@ fn within_bounds<'f>(elements: impl Iterator<Item = &'f [u8]>) -> impl Iterator<
         .take(MAX_FORWARDED_ENTRIES)
 }
 
-/// Whether one of `networks` holds `address`, which is canonical. A network of mapped addresses (`::ffff:10.0.0.0/104`)
+/// Whether one of `networks` holds `address`, which is canonical. A network of mapped or NAT64 addresses (`::ffff:10.0.0.0/104`)
 /// means the IPv4 network; a wider IPv6 network (`::/0`) does not reach IPv4 addresses.
-fn covers(networks: &[IpNet], address: IpAddr) -> bool {
-    networks.iter().any(|network| match (network, address) {
-        (IpNet::V6(network), IpAddr::V4(address)) => {
-            network.prefix_len() >= 96 && network.contains(&address.to_ipv6_mapped())
-        }
-        (network, address) => network.contains(&address),
-    })
+pub(crate) fn covers(networks: &[IpNet], address: IpAddr) -> bool {
+    networks
+        .iter()
+        .any(|network| canonical_network(*network).contains(&address))
 }

@@ -24,7 +24,7 @@ mod verdict;
 mod words;
 
 pub use access::{Access, MAX_LISTED, Standing};
-pub use address::AddressPart;
+pub use address::{AddressPart, Prefixes, canonical};
 pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{

@@ -23,7 +23,7 @@ use crate::document::policy::{OnError, OnMissing};
 use crate::expression::{Expression, Fuel, Scope};
 use crate::plan::{ExpressionFailure, ExpressionField, Refusal, Source, Terms};
 use crate::schedule::Schedule;
-use crate::{ExpressionFault, Identity, Plan, Policy, PolicyLimit, Request};
+use crate::{ExpressionFault, Identity, Plan, Policy, PolicyLimit, Prefixes, Request};
 use body::{BodyRule, OnTooLarge};
 use bound::Bound;
 use conditions::Conditions;
@@ -42,7 +42,7 @@ pub struct PolicySet {
     policies: Vec<Policy>,
     rules: Vec<Rule>,
     index: Index,
-    ipv6_prefix: u8,
+    prefixes: Prefixes,
     looks_at_bodies: bool,
 }
 
@@ -102,12 +102,12 @@ pub(crate) struct Hit {
 }
 
 impl PolicySet {
-    pub(crate) fn new(parts: Vec<Parts>, hasher: &KeyHasher, ipv6_prefix: u8) -> Self {
+    pub(crate) fn new(parts: Vec<Parts>, hasher: &KeyHasher, prefixes: Prefixes) -> Self {
         let mut set = Self {
             policies: Vec::with_capacity(parts.len()),
             rules: Vec::with_capacity(parts.len()),
             index: Index::default(),
-            ipv6_prefix,
+            prefixes,
             looks_at_bodies: parts.iter().any(|parts| parts.body.is_some()),
         };
         for (parts, place) in parts.into_iter().zip(0..) {
@@ -234,7 +234,7 @@ impl PolicySet {
         };
         let scope = asked.scope(found);
         let mut failed = SmallVec::<[ExpressionFault; 1]>::new();
-        let values = rule.recipe.values(&scope, found, self.ipv6_prefix, &mut failed);
+        let values = rule.recipe.values(&scope, found, self.prefixes, &mut failed);
         plan.failures
             .extend(failed.into_iter().map(|fault| ExpressionFailure {
                 policy,

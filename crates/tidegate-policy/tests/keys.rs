@@ -132,6 +132,31 @@ policies: [{ name: p, key: [client.ip], limit: { quota: 9, window: 1s } }]";
 }
 
 #[test]
+fn a_policy_may_count_by_a_wider_network_beside_another() {
+    let set = set("
+policies:
+  - { name: client, key: [client.ip], limit: { quota: 9, window: 1s } }
+  - { name: site, key: [client.ip/48], limit: { quota: 9, window: 1s } }
+  - { name: net, key: [client.ip/24/48], limit: { quota: 9, window: 1s } }");
+    let shared = |one: &str, other: &str| -> Vec<bool> {
+        let (one, other) = (keys(&set, &from(one)), keys(&set, &from(other)));
+        one.iter().zip(&other).map(|(one, other)| one == other).collect()
+    };
+    assert_eq!(shared("2001:db8:1:1::1", "2001:db8:1:1::2"), [true, true, true]);
+    assert_eq!(shared("2001:db8:1:1::1", "2001:db8:1:2::1"), [false, true, true]);
+    assert_eq!(shared("2001:db8:1::1", "2001:db8:2::1"), [false, false, false]);
+    assert_eq!(shared("192.0.2.7", "192.0.2.8"), [false, false, true]);
+    assert_eq!(
+        shared("64:ff9b::192.0.2.7", "::ffff:192.0.2.7"),
+        [true, true, true]
+    );
+    assert_eq!(
+        shared("64:ff9b::192.0.2.7", "64:ff9b::192.0.3.7"),
+        [false, false, false]
+    );
+}
+
+#[test]
 fn nobody_in_particular_is_counted_by_address_and_is_no_subject() {
     let set = counting_by("[identity]", "");
     let anonymous = keys(&set, &from("192.0.2.1"));

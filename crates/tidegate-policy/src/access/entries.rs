@@ -1,12 +1,13 @@
 //! Networks and subjects, each up to a moment.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-use ipnet::{IpNet, Ipv4Net};
+use ipnet::IpNet;
 use tidegate_core::Timestamp;
 
 use super::ranges::{Ranges, of_v4, of_v6};
-use crate::{Identity, Subject};
+use crate::address::canonical_network;
+use crate::{Identity, Subject, canonical};
 
 /// Networks and subjects, each up to a moment; [`FOREVER`] for those without one.
 #[derive(Clone, Debug, Default)]
@@ -20,14 +21,11 @@ pub(crate) struct Entries {
 /// The moment of an entry without an end.
 pub(crate) const FOREVER: Timestamp = Timestamp::MAX;
 
-/// The well-known prefix under which NAT64 puts IPv4 addresses (RFC 6052, section 2.1).
-const NAT64: u128 = 0x0064_ff9b << 96;
-
 impl Entries {
     pub(crate) fn new(networks: &[(IpNet, Timestamp)], subjects: Vec<(Subject, Timestamp)>) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for (network, until) in networks {
-            match canonical(*network) {
+            match canonical_network(*network) {
                 IpNet::V4(network) => v4.push((of_v4(network), *until)),
                 IpNet::V6(network) => v6.push((of_v6(network), *until)),
             }
@@ -40,7 +38,7 @@ impl Entries {
     }
 
     pub(super) fn hold_address(&self, client: IpAddr, now: Timestamp) -> bool {
-        let until = match unwrapped(client) {
+        let until = match canonical(client) {
             IpAddr::V4(client) => self.v4.until(client.to_bits()),
             IpAddr::V6(client) => self.v6.until(client.to_bits()),
         };
@@ -57,7 +55,7 @@ impl Entries {
 
     /// Whether every address of `network` is listed for ever.
     pub(crate) fn hold_network(&self, network: IpNet) -> bool {
-        let until = match canonical(network) {
+        let until = match canonical_network(network) {
             IpNet::V4(network) => self.v4.until_for_all(of_v4(network)),
             IpNet::V6(network) => self.v6.until_for_all(of_v6(network)),
         };
@@ -75,29 +73,4 @@ fn longest(mut subjects: Vec<(Subject, Timestamp)>) -> Vec<(Subject, Timestamp)>
         .sort_unstable_by(|(one, until), (other, other_until)| one.cmp(other).then(other_until.cmp(until)));
     subjects.dedup_by(|(later, _), (earlier, _)| later == earlier);
     subjects
-}
-
-/// The IPv4 address behind its mapped and NAT64 spellings.
-fn unwrapped(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => inner(v6).map_or(address, IpAddr::V4),
-        v4 @ IpAddr::V4(_) => v4,
-    }
-}
-
-fn inner(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let nat64 = address.to_bits() >> 32 == NAT64 >> 32;
-    let octets = address.octets();
-    let last = Ipv4Addr::new(octets[12], octets[13], octets[14], octets[15]);
-    address.to_ipv4_mapped().or(nat64.then_some(last))
-}
-
-/// A network of mapped or NAT64 addresses means the IPv4 network.
-fn canonical(network: IpNet) -> IpNet {
-    let IpNet::V6(v6) = network else {
-        return network;
-    };
-    let v4 = inner(v6.network()).zip(v6.prefix_len().checked_sub(96));
-    let v4 = v4.and_then(|(address, length)| Ipv4Net::new(address, length).ok());
-    v4.map_or(network, IpNet::V4)
 }

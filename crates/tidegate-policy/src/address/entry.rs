@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::canonical;
+
 /// The canonical address that an entry names, without the port, brackets and zone that some proxies add:
 /// `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `fe80::1%eth0`, `[2001:db8::1]`, `[2001:db8::1]:4711`.
 pub(super) fn address(entry: &[u8]) -> Option<IpAddr> {
@@ -11,7 +13,7 @@ pub(super) fn address(entry: &[u8]) -> Option<IpAddr> {
         None if entry.matches(':').nth(1).is_some() => IpAddr::V6(v6(entry)?),
         None => IpAddr::V4(v4(entry)?),
     };
-    Some(address.to_canonical())
+    Some(canonical(address))
 }
 
 fn bracketed(rest: &str) -> Option<IpAddr> {

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::canonical;
+
 /// The elements of one line from the right.
 ///
 /// A comma inside a quoted text ends nothing. Read from the right, what a client wrote in front cannot reach what proxies appended:
@@ -35,7 +37,7 @@ pub(super) fn address(element: &[u8]) -> Option<IpAddr> {
             return None;
         }
     }
-    Some(node(found?)?.to_canonical())
+    Some(canonical(node(found?)?))
 }
 
 /// Where `byte` stands last outside of quoted texts.

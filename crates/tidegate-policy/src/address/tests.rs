@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue};
 use ipnet::IpNet;
 use proptest::prelude::*;
 
-use super::{AddressPart, MAX_FORWARDED_BYTES, MAX_FORWARDED_ENTRIES, entry};
+use super::{AddressPart, MAX_FORWARDED_BYTES, MAX_FORWARDED_ENTRIES, Prefixes, canonical, entry};
 
 mod forwarded;
 use crate::{ForwardedField, Trust};
@@ -207,7 +207,7 @@ fn no_more_than_the_stated_bytes_are_read() {
 
 #[test]
 fn ipv6_is_counted_by_prefix_and_ipv4_whole() {
-    let part = |text: &str, prefix| AddressPart::new(ip(text), prefix);
+    let part = |text: &str, prefix| AddressPart::new(ip(text), Prefixes::ipv6(prefix));
     assert_eq!(part("192.0.2.7", 64).as_ref(), [192, 0, 2, 7]);
     assert_eq!(part("::ffff:192.0.2.7", 64), part("192.0.2.7", 64));
     assert_eq!(
@@ -226,21 +226,45 @@ fn ipv6_is_counted_by_prefix_and_ipv4_whole() {
 }
 
 #[test]
-fn an_address_behind_nat64_is_not_trusted_for_its_ipv4_part() {
+fn an_address_behind_nat64_is_its_ipv4_address() {
+    for trusted in ["10.0.0.0/8", "64:ff9b::10.0.0.0/104", "::ffff:10.0.0.0/104"] {
+        for peer in ["64:ff9b::10.0.0.1", "::ffff:10.0.0.1", "10.0.0.1"] {
+            assert_client(&proxies(&[trusted]), peer, &["64:ff9b::192.0.2.7"], "192.0.2.7");
+        }
+    }
+    // Networks of IPv6 do not reach it, and other prefixes of NAT64 are not known.
     assert_client(
-        &proxies(&["10.0.0.0/8"]),
+        &proxies(&["64:ff9b::/32"]),
         "64:ff9b::10.0.0.1",
         &["192.0.2.7"],
-        "64:ff9b::10.0.0.1",
+        "10.0.0.1",
+    );
+    assert_client(
+        &proxies(&["10.0.0.0/8"]),
+        "64:ff9b:1::10.0.0.1",
+        &["192.0.2.7"],
+        "64:ff9b:1::10.0.0.1",
     );
 }
 
 #[test]
 fn clients_behind_nat64_do_not_share_a_counter() {
-    let part = |text: &str| AddressPart::new(ip(text), 64);
+    let part = |text: &str| AddressPart::new(ip(text), Prefixes::ipv6(64));
     assert_ne!(part("64:ff9b::192.0.2.7"), part("64:ff9b::192.0.2.8"));
     assert_eq!(part("64:ff9b::192.0.2.7"), part("192.0.2.7"));
     assert_eq!(part("64:ff9b:1::1"), part("64:ff9b:1::2"));
+}
+
+#[test]
+fn ipv4_may_be_counted_by_a_prefix_too() {
+    let part = |text: &str, v4| AddressPart::new(ip(text), Prefixes { v4, v6: 48 });
+    assert_eq!(part("192.0.2.7", 24), part("::ffff:192.0.2.8", 24));
+    assert_ne!(part("192.0.2.7", 24), part("192.0.3.7", 24));
+    assert_ne!(part("192.0.2.0", 24), part("192.0.2.0", 32));
+    assert_eq!(part("192.0.2.7", 0), part("198.51.100.1", 0));
+    assert_eq!(part("192.0.2.7", 24).to_string(), "192.0.2.0/24");
+    assert_eq!(part("192.0.2.7", 32).to_string(), "192.0.2.7");
+    assert_eq!(part("2001:db8:1:2::1", 24).to_string(), "2001:db8:1::/48");
 }
 
 fn any_trust() -> impl Strategy<Value = Trust> {
@@ -278,16 +302,16 @@ fn fields(lines: &[Vec<u8>]) -> HeaderMap {
 proptest! {
     #[test]
     fn an_untrusted_peers_header_never_changes_the_answer(peer: IpAddr, lines in any_lines()) {
-        prop_assume!(!super::covers(&["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()], peer.to_canonical()));
+        prop_assume!(!super::covers(&["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()], canonical(peer)));
         let trust = proxies(&["10.0.0.0/8", "fd00::/8"]);
-        prop_assert_eq!(trust.client(peer, &fields(&lines), ForwardedField::XForwardedFor), peer.to_canonical());
+        prop_assert_eq!(trust.client(peer, &fields(&lines), ForwardedField::XForwardedFor), canonical(peer));
     }
 
     #[test]
     fn the_answer_is_always_canonical_and_the_peer_or_an_entry(trust in any_trust(), lines in any_lines()) {
         let peer = ip("10.0.0.1");
         let client = trust.client(peer, &fields(&lines), ForwardedField::XForwardedFor);
-        prop_assert_eq!(client, client.to_canonical());
+        prop_assert_eq!(client, canonical(client));
         let mut entries = lines.iter().flat_map(|line| line.split(|&byte| byte == b','));
         prop_assert!(client == peer || entries.any(|text| entry::address(text.trim_ascii()) == Some(client)));
     }
@@ -296,8 +320,8 @@ proptest! {
     fn what_a_client_writes_in_front_never_changes_what_a_trusted_proxy_appended(forged in any_lines(), client: IpAddr) {
         let trust = proxies(&["10.0.0.0/8", "fd00::/8"]);
         let honest = vec![format!("{client}, 10.0.0.2").into_bytes()];
-        prop_assume!(!super::covers(&["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()], client.to_canonical()));
+        prop_assume!(!super::covers(&["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()], canonical(client)));
         let all: Vec<_> = forged.into_iter().chain(honest).collect();
-        prop_assert_eq!(trust.client(ip("10.0.0.1"), &fields(&all), ForwardedField::XForwardedFor), client.to_canonical());
+        prop_assert_eq!(trust.client(ip("10.0.0.1"), &fields(&all), ForwardedField::XForwardedFor), canonical(client));
     }
 }

@@ -78,8 +78,8 @@ fn list(texts: &[EntryText], identity: &IdentityText, report: &mut Report<'_>) -
 /// What is doubtful about one entry.
 fn judge(entry: &EntryText, identity: &IdentityText, report: &mut Report<'_>) {
     if matches!(entry.who, WhoText::Subject(_)) && !identity.proves {
-        let message = "nobody is a subject here: subjects come with API keys";
-        let cure = "add `identity: { api_key: … }`, or name an address";
+        let message = "nobody is a subject here: subjects come with API keys and tokens";
+        let cure = "add `identity: { api_key: … }` or `identity: { jwt: … }`, or name an address";
         report.warning(entry.at, message, cure);
     }
     let Some(until) = &entry.until else {

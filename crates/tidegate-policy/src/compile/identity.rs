@@ -72,18 +72,19 @@ fn order(text: &IdentityText, report: &mut Report<'_>) -> ProofOrder {
 
 fn ipv6_prefix(text: &Spanned<u64>, report: &mut Report<'_>) -> u8 {
     let prefix = within(text, 1..=128, report).unwrap_or(ONE_IPV6_NETWORK);
+    judge_ipv6_prefix(prefix, text.at, report);
+    prefix
+}
+
+/// What is doubtful about counting IPv6 by so many bits.
+pub(super) fn judge_ipv6_prefix(prefix: u8, at: Place, report: &mut Report<'_>) {
     if prefix > ONE_IPV6_NETWORK {
         let message = "a client owns a whole /64, and can take a new address for every request";
-        report.warning(text.at, message, "write 64 or less");
+        report.warning(at, message, "write 64 or less");
     } else if prefix < WIDE_IPV6_PREFIX {
         let message = "a prefix this short counts whole providers as one client";
-        report.warning(
-            text.at,
-            message,
-            "write 64, or 48 to 56 for one household or business",
-        );
+        report.warning(at, message, "write 64, or 48 to 56 for one household or business");
     }
-    prefix
 }
 
 fn api_key(text: &ApiKeyText, report: &mut Report<'_>) -> Option<ApiKeySettings> {

@@ -2,7 +2,8 @@
 
 use super::body;
 use super::expression::{expression, is_expression};
-use super::identity::{claim, cookie_name, header_name};
+use super::identity::{claim, cookie_name, header_name, judge_ipv6_prefix};
+use crate::Prefixes;
 use crate::document::identity::IdentityText;
 use crate::document::node::Spanned;
 use crate::document::policy::{OnMissing, PolicyText};
@@ -15,7 +16,7 @@ use crate::set::path::PathPattern;
 const MAX_PARTS: usize = 16;
 
 /// What parts look like, for cures.
-const PARTS: &str = "a part is `client.ip`, `identity`, `method`, `host`, `header.<name>`, `cookie.<name>`, `query.<name>`, `path.<name>`, `claims.<name>` or `body.json.<path>`";
+const PARTS: &str = "a part is `client.ip`, `client.ip/48`, `identity`, `method`, `host`, `header.<name>`, `cookie.<name>`, `query.<name>`, `path.<name>`, `claims.<name>` or `body.json.<path>`";
 
 /// Header fields in which proxies tell the client's address, and clients tell what they like.
 const ADDRESS_HEADERS: [&str; 9] = [
@@ -110,6 +111,9 @@ fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Op
             _ => None,
         },
         Some(("client", "ip")) => Some(From::ClientIp),
+        Some(("client", rest)) if rest.starts_with("ip/") => {
+            Some(From::ClientNetwork(prefixes(text, &rest["ip/".len()..], report)?))
+        }
         Some((_, "")) => None,
         Some(("header", name)) => Some(header(text, name, report)?),
         Some(("cookie", name)) => Some(From::Cookie(cookie_name(name, text.at, report)?)),
@@ -151,6 +155,20 @@ fn header(text: &Spanned<String>, name: &str, report: &mut Report<'_>) -> Option
         report.error(text.at, message, cure);
     }
     Some(From::Header(name))
+}
+
+/// `48`, of IPv6, or `24/48`, of IPv4 and IPv6.
+fn prefixes(text: &Spanned<String>, written: &str, report: &mut Report<'_>) -> Option<Prefixes> {
+    let (v4, v6) = written.split_once('/').unwrap_or(("32", written));
+    let bits = |text: &str, most: u8| text.parse().ok().filter(|bits| (1..=most).contains(bits));
+    let (Some(v4), Some(v6)) = (bits(v4, 32), bits(v6, 128)) else {
+        let message = format!("{} says no prefix", quoted(&text.value));
+        let cure = "write `client.ip/48`, which counts IPv6 by 48 bits, or `client.ip/24/48`, which counts IPv4 by 24";
+        report.error(text.at, message, cure);
+        return None;
+    };
+    judge_ipv6_prefix(v6, text.at, report);
+    Some(Prefixes { v4, v6 })
 }
 
 /// The path patterns of a policy.
@@ -195,7 +213,7 @@ fn unknown(text: &Spanned<String>, report: &mut Report<'_>) {
 impl From {
     fn may_be_missing(&self) -> bool {
         match self {
-            Self::ClientIp | Self::Identity | Self::Method | Self::Path(_) => false,
+            Self::ClientIp | Self::ClientNetwork(_) | Self::Identity | Self::Method | Self::Path(_) => false,
             Self::Host
             | Self::Header(_)
             | Self::Cookie(_)

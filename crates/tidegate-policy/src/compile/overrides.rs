@@ -19,8 +19,8 @@ pub(super) fn overrides(
     report: &mut Report<'_>,
 ) -> Vec<Override> {
     if let (Some(first), false) = (text.overrides.first(), identity.proves) {
-        let message = "nobody is a subject here: subjects come with API keys";
-        let cure = "add `identity: { api_key: … }`, or remove `overrides`";
+        let message = "nobody is a subject here: subjects come with API keys and tokens";
+        let cure = "add `identity: { api_key: … }` or `identity: { jwt: … }`, or remove `overrides`";
         report.warning(first.at, message, cure);
     }
     if let Some(beyond) = text.overrides.get(MAX_OVERRIDES) {

@@ -18,7 +18,7 @@ use crate::policy::{OnStoreFailure, Policy, PolicyLimit};
 use crate::set::bound::Bound;
 use crate::set::key::Recipe;
 use crate::set::{Expressions, Parts, PolicySet};
-use crate::{ExpressionField, Tier};
+use crate::{ExpressionField, Prefixes, Tier};
 
 /// The longest name of a policy or tier.
 const MAX_NAME_BYTES: usize = 64;
@@ -75,7 +75,7 @@ pub(super) fn set(
         let own = parts.policy.reject.take();
         parts.policy.reject = own.or_else(|| usual_reject.cloned());
     }
-    let set = PolicySet::new(parts, hasher, identity.ipv6_prefix);
+    let set = PolicySet::new(parts, hasher, Prefixes::ipv6(identity.ipv6_prefix));
     bound_charges(&set, &places, report);
     set
 }

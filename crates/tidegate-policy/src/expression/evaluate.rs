@@ -3,8 +3,6 @@
 mod calculate;
 mod function;
 
-use std::net::IpAddr;
-
 use ipnet::IpNet;
 use regex::Regex;
 use smallvec::SmallVec;
@@ -16,6 +14,7 @@ use super::scope::Scope;
 use super::value::{List, Value};
 use super::variables::Variable;
 use super::{ExpressionFault, Text};
+use crate::address::{canonical, covers};
 
 pub(super) type Outcome<'v> = Result<Value<'v>, ExpressionFault>;
 
@@ -205,8 +204,7 @@ impl<'v> Machine<'v, '_> {
                 .parse()
                 .map_err(|_| ExpressionFault::Conversion)?,
         };
-        let address = IpAddr::to_canonical(&address);
-        Ok(networks.iter().any(|network| network.contains(&address)))
+        Ok(covers(networks, canonical(address)))
     }
 
     fn map(&mut self, entries: &'v [(Node, Node)]) -> Outcome<'v> {

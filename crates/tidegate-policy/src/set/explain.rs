@@ -48,7 +48,7 @@ impl PolicySet {
         let scope = asked.scope(found);
         let values = rule
             .recipe
-            .values(&scope, found, self.ipv6_prefix, &mut SmallVec::new());
+            .values(&scope, found, self.prefixes, &mut SmallVec::new());
         match values {
             Ok(values) => Match::Yes(rule.recipe.parts.iter().zip(&values).map(shown).collect()),
             Err(part) => Match::Lacking(part.text.clone()),

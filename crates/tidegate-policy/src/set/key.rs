@@ -15,7 +15,7 @@ use crate::document::policy::OnMissing;
 use crate::expression::{Expression, Scope, Text, Value as Computed};
 use crate::identity::text_of;
 use crate::request::body::{Kind, Seen};
-use crate::{AddressPart, ClaimPath, ExpressionFault, Identity, Request};
+use crate::{AddressPart, ClaimPath, ExpressionFault, Identity, Prefixes, Request};
 
 /// What a policy counts by.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum From {
     ClientIp,
+    /// The client's address, by prefixes of this part's own.
+    ClientNetwork(Prefixes),
     /// The subject, or for nobody in particular the client's address.
     Identity,
     Method,
@@ -142,7 +144,7 @@ impl Recipe {
         &'set self,
         scope: &'v Scope<'v>,
         found: Found<'v>,
-        ipv6_prefix: u8,
+        prefixes: Prefixes,
         failed: &mut SmallVec<[ExpressionFault; 1]>,
     ) -> Result<Values<'v>, &'set Part> {
         let Scope {
@@ -157,12 +159,12 @@ impl Recipe {
                     }
                     None
                 }),
-                from => from.value(request, identity, found, ipv6_prefix),
+                from => from.value(request, identity, found, prefixes),
             };
             let value = match value {
                 Some(value) => value,
                 None if self.on_missing == OnMissing::Fallback => {
-                    Value::address(kind::FALLBACK, request.client, ipv6_prefix)
+                    Value::address(kind::FALLBACK, request.client, prefixes)
                 }
                 None => return Err(part),
             };
@@ -244,10 +246,11 @@ impl From {
         request: &Request<'v>,
         identity: &'v Identity,
         found: Found<'v>,
-        ipv6_prefix: u8,
+        prefixes: Prefixes,
     ) -> Option<Value<'v>> {
         match self {
-            Self::ClientIp => Some(Value::address(kind::ADDRESS, request.client, ipv6_prefix)),
+            Self::ClientIp => Some(Value::address(kind::ADDRESS, request.client, prefixes)),
+            Self::ClientNetwork(prefixes) => Some(Value::address(kind::ADDRESS, request.client, *prefixes)),
             Self::Identity => Some(match identity {
                 Identity::Known {
                     subject,
@@ -265,7 +268,7 @@ impl From {
                         text: Cow::Borrowed(subject),
                     },
                 },
-                Identity::Anonymous => Value::address(kind::ANONYMOUS, request.client, ipv6_prefix),
+                Identity::Anonymous => Value::address(kind::ANONYMOUS, request.client, prefixes),
             }),
             Self::Method => Some(Value::text(kind::METHOD, request.method.as_str().as_bytes())),
             Self::Host => {
@@ -363,9 +366,9 @@ impl<'v> Value<'v> {
         Self { kind, bytes }
     }
 
-    /// IPv4 whole, IPv6 as far as one client reaches.
-    fn address(kind: u8, address: IpAddr, ipv6_prefix: u8) -> Self {
-        let bytes = Bytes::Address(AddressPart::new(address, ipv6_prefix));
+    /// As far as one client reaches.
+    fn address(kind: u8, address: IpAddr, prefixes: Prefixes) -> Self {
+        let bytes = Bytes::Address(AddressPart::new(address, prefixes));
         Self { kind, bytes }
     }
 }

@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tidegate_policy::canonical;
+
 /// The connections of all workers by the address they come from. As large as there are connections, and no larger.
 #[derive(Debug)]
 pub(crate) struct Crowd {
@@ -74,8 +76,8 @@ impl Drop for Seat {
 
 /// What counts as one client: an IPv4 address, or an IPv6 network.
 fn home(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
+    match canonical(address) {
+        address @ IpAddr::V4(_) => address,
         IpAddr::V6(address) => {
             Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << (128 - IPV6_PREFIX))).into()
         }

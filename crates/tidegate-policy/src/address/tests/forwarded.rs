@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue};
 use proptest::prelude::*;
 
 use super::{hops, ip, proxies};
-use crate::address::{MAX_FORWARDED_ENTRIES, node};
+use crate::address::{MAX_FORWARDED_ENTRIES, canonical, node};
 use crate::{ForwardedField, Trust};
 
 fn fields(lines: &[&[u8]]) -> HeaderMap {
@@ -145,8 +145,8 @@ fn any_text() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn what_a_client_writes_in_front_never_changes_what_a_trusted_proxy_appended(forged in any_text(), client: IpAddr, same_line: bool) {
-        prop_assume!(!super::super::covers(&["10.0.0.0/8".parse().unwrap()], client.to_canonical()));
-        let client = client.to_canonical();
+        prop_assume!(!super::super::covers(&["10.0.0.0/8".parse().unwrap()], canonical(client)));
+        let client = canonical(client);
         let honest = match client {
             IpAddr::V4(address) => format!("for={address}, for=10.0.0.2"),
             IpAddr::V6(address) => format!("for=\"[{address}]:80\", for=10.0.0.2"),
