@@ -4,6 +4,7 @@ mod credential;
 mod digest;
 mod keyring;
 mod keys_file;
+mod strip;
 #[cfg(test)]
 mod tests;
 

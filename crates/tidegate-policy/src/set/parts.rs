@@ -61,10 +61,13 @@ fn cookie_pairs(headers: &HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
         .get_all(COOKIE)
         .iter()
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b';'))
-        .filter_map(|pair| {
-            let equals = pair.iter().position(|byte| *byte == b'=')?;
-            Some((pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii()))
-        })
+        .filter_map(cookie_pair)
+}
+
+/// Name and value of a cookie.
+pub(crate) fn cookie_pair(pair: &[u8]) -> Option<(&[u8], &[u8])> {
+    let equals = pair.iter().position(|byte| *byte == b'=')?;
+    Some((pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii()))
 }
 
 /// The same, decoded, as Express, PHP, Rack and others read cookies. Else one session would have as many counters as its

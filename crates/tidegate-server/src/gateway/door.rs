@@ -182,6 +182,9 @@ impl<S: Store> Door<S> {
     ) -> (Request<RequestBody>, Option<Rc<Progress>>) {
         let settings = &self.worker.settings;
         let (mut head, body) = request.into_parts();
+        if let Some(keys) = &admitted.live.identifier.api_keys {
+            keys.strip(&mut head.headers, &mut head.uri);
+        }
         if early.is_some() {
             // Its client was told to go on when the body was read.
             head.headers.remove(EXPECT);

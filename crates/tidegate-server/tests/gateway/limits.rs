@@ -398,3 +398,18 @@ fn a_tunnel_holds_its_slot_until_it_ends() {
     client.rest();
     assert_free(&bed);
 }
+
+#[test]
+fn a_key_that_is_to_be_stripped_does_not_reach_the_origin() {
+    let hash = "sha256:14d61f7f7a6a7f2ea0ab4b3df1d8e0a4f9f2a0c2f6f3d6c1c0a7c1f3b2a19e4d";
+    let file = "
+identity: { api_key: { header: x-api-key, query: key, cookie: key, keys: keys.yaml, strip: true, on_unknown: anonymous } }
+policies: []";
+    let keys = format!("- {{ hash: '{hash}', subject: acme }}");
+    let bed = Bed::limited(file, &keys, Clock::system(), |_| {});
+    let asked = "GET /p?a=1&key=secret HTTP/1.1\r\nHost: a\r\nX-Api-Key: secret\r\nCookie: key=secret; b=2\r\nConnection: close\r\n\r\n";
+    let seen = bed.pass(asked, "HTTP/1.1 204 No Content\r\n\r\n").seen_by_origin;
+    assert!(seen.starts_with("GET /p?a=1 HTTP/1.1\r\n"), "{seen}");
+    assert_eq!(crate::bed::field(&seen, "cookie"), Some("b=2"));
+    assert!(!seen.contains("secret"), "{seen}");
+}

@@ -77,15 +77,17 @@ pub(in crate::identity) fn header_values<'a>(
     fields: &'a HeaderMap,
     name: &HeaderName,
 ) -> impl Iterator<Item = &'a [u8]> {
-    let is_authorization = name == header::AUTHORIZATION;
-    let values = fields.get_all(name).iter().map(http::HeaderValue::as_bytes);
-    values.filter_map(move |value| {
-        if is_authorization {
-            bearer(value)
-        } else {
-            Some(value)
-        }
-    })
+    let values = fields.get_all(name).iter();
+    values.filter_map(move |value| credential_in(name, value.as_bytes()))
+}
+
+/// What one value of the field `name` has for a credential.
+pub(super) fn credential_in<'a>(name: &HeaderName, value: &'a [u8]) -> Option<&'a [u8]> {
+    if name == header::AUTHORIZATION {
+        bearer(value)
+    } else {
+        Some(value)
+    }
 }
 
 /// What follows the scheme `Bearer`, if that is the scheme.
