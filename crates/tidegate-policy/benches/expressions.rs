@@ -93,6 +93,22 @@ fn the_longest_with_regular_expressions(bencher: Bencher<'_, '_>) {
     plan(bencher, fields, &body);
 }
 
+/// A regular expression with more states than its machine remembers, over a text as long as the bound allows.
+#[divan::bench]
+fn the_longest_with_many_states(bencher: Bencher<'_, '_>) {
+    // Letters in no order, by a generator of Knuth's.
+    let mut state = 1_u32;
+    let text: String = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        if state >> 31 == 0 { 'a' } else { 'b' }
+    })
+    .take(19_000)
+    .collect();
+    let body = Body::whole(Bytes::from(format!("{{\"a\": \"{text}\"}}")));
+    let fields = "when: 'body.json.a.matches(\"a[ab]{500}c\")', on_error: skip, key: [header.x-tenant]";
+    plan(bencher, fields, &body);
+}
+
 fn plan(bencher: Bencher<'_, '_>, fields: &str, body: &Body) {
     let set = set(fields);
     let mut headers = HeaderMap::new();

@@ -241,3 +241,19 @@ fn a_policy_tells_its_expressions_in_words() {
         "any request when `!identity.known`, counted by `request.headers[\"x-a\"] + \"!\"`, costs `size(request.query)`"
     );
 }
+
+#[test]
+fn a_path_with_many_readings_does_not_multiply_the_work_of_when() {
+    let ten = "[0,1,2,3,4,5,6,7,8,9]";
+    let hundred = [ten; 10].join("+");
+    let slow = format!("!({hundred}).all(x, {ten}.all(y, x + y < 100))");
+    let set = policy(&format!("when: '{slow}', key: [client.ip], on_error: skip"));
+    let faults = |path| {
+        at(path).plan(&set, |plan| {
+            let faults = plan.failures.iter().map(|failure| failure.fault);
+            faults.collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(faults("/a/b"), []);
+    assert_eq!(faults("/a%2Fb/../c;d"), [ExpressionFault::TooMuchWork]);
+}
