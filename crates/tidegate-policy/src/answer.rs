@@ -6,6 +6,7 @@
 mod accept;
 mod body;
 mod form;
+mod liking;
 mod number;
 mod origin;
 mod pad;
@@ -25,6 +26,8 @@ use tidegate_core::Timestamp;
 use crate::{StoreFailure, Verdict};
 use pad::Pad;
 
+pub use body::ERRORS;
+pub use liking::Liking;
 pub use origin::{is_reserved, is_spelling, tell_origin};
 pub(crate) use told::Told;
 

@@ -25,7 +25,7 @@ mod words;
 
 pub use access::{Access, MAX_LISTED, Standing};
 pub use address::{AddressPart, Prefixes, canonical};
-pub use answer::{Answers, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
+pub use answer::{Answers, ERRORS, Liking, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
 pub use compile::{Compiled, PolicyFile, compile};
 pub use config::{
     AccessLog, Admin, ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config,

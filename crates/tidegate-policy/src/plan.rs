@@ -152,3 +152,15 @@ pub enum Refusal<'set> {
     /// cannot get here: the compiler sees to it, or warns where it cannot.
     AmbiguousPath,
 }
+
+impl Refusal<'_> {
+    /// What bodies, the access log and metrics call it in `error`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::MissingKeyPart { .. } => "missing_key_part",
+            Self::BodyTooLarge { .. } => "body_too_large",
+            Self::ExpressionFailed { .. } => "expression_failed",
+            Self::AmbiguousPath => "ambiguous_path",
+        }
+    }
+}

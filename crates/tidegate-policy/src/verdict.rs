@@ -51,6 +51,18 @@ pub enum Reason<'set> {
     StoreFailed,
 }
 
+impl Reason<'_> {
+    /// What bodies, the access log and metrics call it in `error`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Limited { .. } => "rate_limit_exceeded",
+            Self::Never => "cost_exceeds_limit",
+            Self::StoreFailed => "limiter_failed",
+            Self::Unplanned(refusal) => refusal.word(),
+        }
+    }
+}
+
 /// What one limit said.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'set> {

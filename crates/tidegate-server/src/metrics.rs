@@ -17,6 +17,8 @@ use tidegate_policy::Policy;
 
 pub(crate) use count::Tally;
 pub(crate) use family::class;
+#[cfg(test)]
+pub(crate) use family::{REFUSALS, UPSTREAM_FAILURES};
 pub(crate) use page::{Exposition, Page, seconds};
 pub(crate) use policies::Answered;
 pub(crate) use process::process;

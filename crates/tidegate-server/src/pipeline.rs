@@ -144,10 +144,10 @@ impl<S: Store> Pipeline<S> {
         let identity = match live.identifier.identify(&bare, &judging) {
             Ok(identity) => identity,
             Err(refusal) => {
-                match refusal {
-                    IdentityRefusal::ApiKey(refusal) => record.refused_key(refusal.fault),
-                    IdentityRefusal::Token(fault) => record.rejected(fault.word()),
-                }
+                record.rejected(match refusal {
+                    IdentityRefusal::ApiKey(refusal) => refusal.fault.word(),
+                    IdentityRefusal::Token(fault) => fault.word(),
+                });
                 return Admission::Answered(answers.refuse_identity(&refusal, &bare));
             }
         };

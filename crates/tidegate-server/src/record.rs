@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, StatusCode};
 use tidegate_core::{Decisions, Timestamp};
-use tidegate_policy::{Course, Identity, KeyFault, Plan, Reason, Refusal, TlsVersion, Verdict};
+use tidegate_policy::{Course, Identity, Plan, TlsVersion, Verdict};
 
 use crate::access_log::Line;
 use crate::gateway::Progress;
@@ -24,6 +24,9 @@ pub(crate) use complaints::Blame;
 
 /// The status that stands for a client who left before there was one, as nginx has it.
 const LEFT: u16 = 499;
+
+/// What is said of requests whose head did not come, or was none.
+pub(crate) const UNREAD: [&str; 2] = ["request_timeout", "bad_request"];
 
 /// One request, from its head to the end of its response.
 pub(crate) struct Record {
@@ -96,8 +99,8 @@ impl Record {
         let mut record = Self::begun(books);
         record.line = books.line().map(|()| Box::new(Line::of(peer)));
         record.refused(match status {
-            StatusCode::REQUEST_TIMEOUT => "request_timeout",
-            _ => "bad_request",
+            StatusCode::REQUEST_TIMEOUT => UNREAD[0],
+            _ => UNREAD[1],
         });
         record.answered(status);
         record.completed();
@@ -160,7 +163,7 @@ impl Record {
         }
         self.verdict = verdict.word();
         match verdict.course {
-            Course::Reject(reason) => self.refused(error(&reason)),
+            Course::Reject(reason) => self.refused(reason.word()),
             Course::Delay(delay) => counts.delays.record(&DURATIONS, delay),
             Course::Pass => {}
         }
@@ -180,15 +183,6 @@ impl Record {
     pub(crate) fn rejected(&mut self, error: &'static str) {
         self.verdict = "reject";
         self.refused(error);
-    }
-
-    /// It was not let in for its API key.
-    pub(crate) fn refused_key(&mut self, fault: KeyFault) {
-        self.rejected(match fault {
-            KeyFault::Missing => "missing_api_key",
-            KeyFault::Unknown => "unknown_api_key",
-            KeyFault::Revoked => "revoked_api_key",
-        });
     }
 
     /// Its body is on its way.
@@ -274,20 +268,5 @@ impl Drop for Record {
         line.bytes = (self.received, self.sent);
         line.ended = self.ended.word();
         self.books.write(&line);
-    }
-}
-
-/// The `error` of a rejection.
-fn error(reason: &Reason<'_>) -> &'static str {
-    match reason {
-        Reason::Limited { .. } => "rate_limit_exceeded",
-        Reason::Never => "cost_exceeds_limit",
-        Reason::StoreFailed => "limiter_failed",
-        Reason::Unplanned(Refusal::MissingKeyPart { .. }) => "missing_key_part",
-        Reason::Unplanned(Refusal::BodyTooLarge { .. }) => "body_too_large",
-        Reason::Unplanned(Refusal::ExpressionFailed { .. }) => "expression_failed",
-        Reason::Unplanned(Refusal::AmbiguousPath) => "ambiguous_path",
-        // Counts as `other` until it has a word.
-        Reason::Unplanned(_) => "refused",
     }
 }

@@ -19,7 +19,7 @@ fn a_dead_origin_is_a_502_that_says_so_until_it_is_back() {
     for _ in 0..3 {
         let reply = curl(&[&gateway.url("/")]);
         assert_eq!(reply.status, 502);
-        assert_eq!(reply.field("content-type"), Some("application/problem+json"));
+        assert_eq!(reply.field("content-type"), Some("application/json"));
         let body: Value = serde_json::from_str(&reply.body).unwrap();
         assert_eq!(
             (&body["status"], body["title"].as_str()),

@@ -16,15 +16,22 @@ const MAX_RANGES: usize = 32;
 /// gRPC clients say what they are by `Content-Type`. For others `Accept` decides: the form of the highest quality, at equal
 /// qualities one that is named before one that only a wildcard fits. JSON where nothing fits.
 pub(super) fn form(request: &Request<'_>) -> Form {
-    if request.method == Method::POST
-        && let Some(framing) = grpc(request.headers)
-    {
-        return Form::Grpc(framing);
+    match call(request.method, request.headers) {
+        Some(framing) => Form::Grpc(framing),
+        None => by_accept(request.headers),
     }
-    by_accept(request.headers)
 }
 
-fn by_accept(fields: &HeaderMap) -> Form {
+/// Which gRPC a request is, if it is a call.
+pub(super) fn call(method: &Method, fields: &HeaderMap) -> Option<Framing> {
+    if method == Method::POST {
+        grpc(fields)
+    } else {
+        None
+    }
+}
+
+pub(super) fn by_accept(fields: &HeaderMap) -> Form {
     let mut lines = fields.get_all(header::ACCEPT).iter();
     match (lines.next(), lines.next()) {
         (None, _) => return Form::Json,

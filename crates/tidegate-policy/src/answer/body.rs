@@ -35,6 +35,25 @@ const TOKEN_INVALID: &[u8] =
 const KEYS_MISSING: &[u8] =
     br#"{"type":"about:blank","title":"Service Unavailable","status":503,"error":"identity_unavailable""#;
 
+/// Every `error` of a refusal by policies, access lists and identity. What clients, logs and metrics read; `docs/answers.md` lists them.
+pub const ERRORS: &[&str] = &[
+    "rate_limit_exceeded",
+    "cost_exceeds_limit",
+    "limiter_failed",
+    "missing_key_part",
+    "ambiguous_path",
+    "body_too_large",
+    "expression_failed",
+    "access_denied",
+    "missing_token",
+    "expired_token",
+    "invalid_token",
+    "identity_unavailable",
+    "missing_api_key",
+    "unknown_api_key",
+    "revoked_api_key",
+];
+
 /// A limit is used up; `wait_secs` is what `Retry-After` says.
 pub(super) fn limited(out: &mut Vec<u8>, verdict: &Verdict<'_>, status: StatusCode, wait_secs: u64) {
     quota_exceeded(out, status);
@@ -207,5 +226,115 @@ fn message(out: &mut Vec<u8>, text: impl Fn(&mut Vec<u8>)) {
 fn deciding_name(out: &mut Vec<u8>, verdict: &Verdict<'_>) {
     if let Some(deciding) = verdict.deciding() {
         out.extend_from_slice(&deciding.source.limit.told.json_name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{KeyPlace, Policy, Reason};
+
+    /// The `error` of the body that `write` makes.
+    fn error(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        let body: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        body["error"].as_str().unwrap().to_owned()
+    }
+
+    /// Every reason, found by going from one to the next: a new one does not compile until it has its place here.
+    fn refusals(policy: &Policy) -> Vec<Refusal<'_>> {
+        let next = |refusal: &Refusal<'_>| match refusal {
+            Refusal::MissingKeyPart { .. } => Some(Refusal::BodyTooLarge { policy, max_bytes: 1 }),
+            Refusal::BodyTooLarge { .. } => Some(Refusal::ExpressionFailed {
+                policy,
+                field: crate::ExpressionField::Cost,
+            }),
+            Refusal::ExpressionFailed { .. } => Some(Refusal::AmbiguousPath),
+            Refusal::AmbiguousPath => None,
+        };
+        let first = Refusal::MissingKeyPart {
+            policy,
+            part: "client.ip",
+        };
+        std::iter::successors(Some(first), next).collect()
+    }
+
+    fn reasons(policy: &Policy) -> Vec<Reason<'_>> {
+        let next = |reason: &Reason<'_>| match reason {
+            Reason::Limited { .. } => Some(Reason::Never),
+            Reason::Never => Some(Reason::StoreFailed),
+            Reason::StoreFailed | Reason::Unplanned(_) => None,
+        };
+        let first = Reason::Limited {
+            retry_after: Duration::from_secs(1),
+        };
+        let mut all: Vec<_> = std::iter::successors(Some(first), next).collect();
+        all.extend(refusals(policy).into_iter().map(Reason::Unplanned));
+        all
+    }
+
+    fn key_faults() -> Vec<KeyFault> {
+        let next = |fault: &KeyFault| match fault {
+            KeyFault::Missing => Some(KeyFault::Unknown),
+            KeyFault::Unknown => Some(KeyFault::Revoked),
+            KeyFault::Revoked => None,
+        };
+        std::iter::successors(Some(KeyFault::Missing), next).collect()
+    }
+
+    fn token_faults() -> Vec<TokenFault> {
+        use TokenFault::*;
+        let next = |fault: &TokenFault| match fault {
+            Missing => Some(Several),
+            Several => Some(Malformed),
+            Malformed => Some(UnknownIssuer),
+            UnknownIssuer => Some(Algorithm),
+            Algorithm => Some(UnknownKey),
+            UnknownKey => Some(Signature),
+            Signature => Some(Audience),
+            Audience => Some(NoExpiry),
+            NoExpiry => Some(Expired),
+            Expired => Some(NotYet),
+            NotYet => Some(NoSubject),
+            NoSubject => Some(NoKeys),
+            NoKeys => None,
+        };
+        std::iter::successors(Some(Missing), next).collect()
+    }
+
+    #[test]
+    fn every_reason_is_called_the_same_in_bodies_and_in_the_list() {
+        let policy = &crate::fixture::bucket("a", 1, 1000, 1);
+        let mut said = BTreeSet::from(["access_denied"]);
+        assert_eq!(error(access_denied), "access_denied");
+        for refusal in refusals(policy) {
+            assert_eq!(error(|out| unplanned(out, &refusal)), refusal.word());
+        }
+        for fault in key_faults() {
+            let places = &[KeyPlace::Cookie("key".to_owned())];
+            assert_eq!(
+                error(|out| refused_key(out, &KeyRefusal { fault, places })),
+                fault.word()
+            );
+            said.insert(fault.word());
+        }
+        for fault in token_faults() {
+            assert_eq!(error(|out| refused_token(out, fault)), fault.word());
+            said.insert(fault.word());
+        }
+        said.extend(reasons(policy).iter().map(Reason::word));
+        assert_eq!(said, ERRORS.iter().copied().collect());
+    }
+
+    #[test]
+    fn the_manual_lists_every_error() {
+        let manual = include_str!("../../../../docs/answers.md");
+        for error in ERRORS {
+            assert!(manual.contains(&format!("`{error}`")), "{error}");
+        }
     }
 }

@@ -159,7 +159,7 @@ fn jittered(wait: Duration, percent: u8, now: Timestamp) -> Duration {
 }
 
 /// RFC 6585, 4: caches must not store a 429. The others are true for one moment only, too.
-const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// What the policy that decides says instead of the usual. gRPC clients understand only the usual.
 fn own_words<'v>(verdict: &'v Verdict<'_>, reason: &Reason<'_>, form: Form) -> Option<&'v Reject> {

@@ -46,6 +46,17 @@ pub enum KeyFault {
     Revoked,
 }
 
+impl KeyFault {
+    /// What bodies, the access log and metrics call it in `error`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Missing => "missing_api_key",
+            Self::Unknown => "unknown_api_key",
+            Self::Revoked => "revoked_api_key",
+        }
+    }
+}
+
 impl ApiKeys {
     /// What the API key of `request` proves.
     pub(super) fn prove(&self, request: &Request<'_>) -> Proof<KeyFault> {

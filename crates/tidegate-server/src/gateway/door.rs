@@ -11,7 +11,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
-use tidegate_policy::{ForwardedField, RequestIds, Tls};
+use tidegate_policy::{ForwardedField, Liking, RequestIds, Tls};
 use tidegate_store::Store;
 
 use super::body::{Early, Gate, OnBreak, Pace, Progress, Reader, RequestBody, ResponseBody, UpstreamBody};
@@ -59,14 +59,15 @@ impl<S: Store> Door<S> {
         };
         let live = self.worker.live();
         let checked = self.check(&live, &mut request);
+        let liking = Liking::of(request.method(), request.headers());
         let id = self.id(request.headers_mut());
         record.saw(&request, self.peer, id.as_ref());
         if let Some(tls) = &self.tls {
             record.came_over(tls.version);
         }
         let mut response = match checked {
-            Ok(()) => self.ask(&live, request, &mut record).await,
-            Err(fault) => failed(fault, None, &mut record),
+            Ok(()) => self.ask(&live, request, &liking, &mut record).await,
+            Err(fault) => failed(fault, None, &liking, &mut record),
         };
         if last && response.status() != StatusCode::SWITCHING_PROTOCOLS {
             let close = HeaderValue::from_static("close");
@@ -85,6 +86,7 @@ impl<S: Store> Door<S> {
         &self,
         live: &Live,
         mut request: Request<Incoming>,
+        liking: &Liking,
         record: &mut Record,
     ) -> Response<ResponseBody> {
         let hold = self.worker.next_hold();
@@ -101,14 +103,14 @@ impl<S: Store> Door<S> {
         let admission = pipeline.admit(live, &mut request, caller, hold, record, tokens);
         let (mut admitted, early) = match admission.await {
             Admission::Answered(response) => return response.map(ResponseBody::whole),
-            Admission::Crowded(admitted) => return failed(Fault::Crowded, Some(&admitted), record),
-            Admission::Unread(not_read) => return failed(Fault::from(not_read), None, record),
+            Admission::Crowded(admitted) => return failed(Fault::Crowded, Some(&admitted), liking, record),
+            Admission::Unread(not_read) => return failed(Fault::from(not_read), None, liking, record),
             Admission::Forwarded(admitted, early) => (admitted, early),
         };
         let upstreams = self.worker.upstreams(live);
         let (members, host) = match upstreams.target(live, &request, self.peer) {
             Ok(target) => target,
-            Err(fault) => return failed(fault, Some(&admitted), record),
+            Err(fault) => return failed(fault, Some(&admitted), liking, record),
         };
         let deadline = self.worker.deadlines.deadline();
         let (request, progress) = self.outgoing((request, early), &admitted, &deadline);
@@ -132,9 +134,9 @@ impl<S: Store> Door<S> {
             Err(Failed { fault, index }) => {
                 if fault.is_upstream() {
                     record.upstream_failed(fault.error(), members.blame(index));
-                    unanswered(fault, Some(&admitted))
+                    unanswered(fault, Some(&admitted), liking)
                 } else {
-                    failed(fault, Some(&admitted), record)
+                    failed(fault, Some(&admitted), liking, record)
                 }
             }
         }
@@ -299,14 +301,19 @@ impl<S: Store> Door<S> {
 }
 
 /// The response to a request that went to no upstream, or broke off on the way there.
-fn failed(fault: Fault, admitted: Option<&Admitted<'_>>, record: &mut Record) -> Response<ResponseBody> {
+fn failed(
+    fault: Fault,
+    admitted: Option<&Admitted<'_>>,
+    liking: &Liking,
+    record: &mut Record,
+) -> Response<ResponseBody> {
     record.refused(fault.error());
-    unanswered(fault, admitted)
+    unanswered(fault, admitted, liking)
 }
 
 /// The response to a request that the upstream did not answer.
-fn unanswered(fault: Fault, admitted: Option<&Admitted<'_>>) -> Response<ResponseBody> {
-    let mut response = fault.response();
+fn unanswered(fault: Fault, admitted: Option<&Admitted<'_>>, liking: &Liking) -> Response<ResponseBody> {
+    let mut response = fault.response(liking);
     if let Some(admitted) = admitted {
         admitted.mark(response.headers_mut());
     }

@@ -1,8 +1,11 @@
 //! Everything that goes wrong on the way, and the one function that makes a response of it.
 
-use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_TYPE};
+#[cfg(test)]
+mod tests;
+
+use http::header::CONNECTION;
 use http::{HeaderValue, Response, StatusCode};
+use tidegate_policy::Liking;
 
 use super::body::ResponseBody;
 use crate::pipeline::NotRead;
@@ -77,20 +80,18 @@ impl From<NotRead> for Fault {
 }
 
 impl Fault {
-    /// The response: a problem document (RFC 9457) whose `error` names the reason.
-    pub(crate) fn response(self) -> Response<ResponseBody> {
+    /// The response, in the form that the client likes best; its `error` names the reason.
+    pub(crate) fn response(self, liking: &Liking) -> Response<ResponseBody> {
         let (status, error, detail, after) = self.told();
         let title = status.canonical_reason().unwrap_or_default();
         let code = status.as_u16();
-        let text = format!(
-            r#"{{"type":"about:blank","title":"{title}","status":{code},"detail":"{detail}","error":"{error}","message":"{detail}"}}"#
+        let document = format!(
+            r#"{{"type":"about:blank","title":"{title}","status":{code},"error":"{error}","detail":"{detail}","message":"{detail}"}}"#
         );
-        let mut response = Response::new(ResponseBody::whole(Bytes::from(text)));
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        let mut response = liking.tell(status, document.into()).map(ResponseBody::whole);
         if after == After::Close {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
         }
         response
     }

@@ -78,11 +78,13 @@ pub(crate) const REFUSALS: &[&str] = &[
     "request_body_timeout",
     "request_body_too_long",
     "too_many_bodies",
+    "no_route",
 ];
 
 /// What went wrong with the upstream.
 pub(crate) const UPSTREAM_FAILURES: &[&str] = &[
     "upstream_unreachable",
+    "upstream_tls_failed",
     "upstream_connect_timeout",
     "upstream_closed",
     "upstream_bad_response",

@@ -20,7 +20,7 @@ fn assert_problem(answer: &str, status: &str, error: &str) {
     assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{answer}");
     assert_eq!(
         field(answer, "content-type"),
-        Some("application/problem+json"),
+        Some("application/json"),
         "{answer}"
     );
     assert!(answer.contains(&format!(r#""error":"{error}""#)), "{answer}");

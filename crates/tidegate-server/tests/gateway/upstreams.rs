@@ -270,7 +270,7 @@ fn routes_choose_the_upstream_and_its_host_and_what_none_matches_is_404() {
     client.send(GET);
     let head = client.head();
     assert!(head.starts_with("HTTP/1.1 404 Not Found\r\n"), "{head}");
-    assert_eq!(field(&head, "content-type"), Some("application/problem+json"));
+    assert_eq!(field(&head, "content-type"), Some("application/json"));
     assert!(client.until(b"\"}").contains("\"error\":\"no_route\""));
 }
 

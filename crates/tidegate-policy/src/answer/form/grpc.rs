@@ -53,6 +53,7 @@ fn code(status: StatusCode) -> &'static str {
         StatusCode::TOO_MANY_REQUESTS => "8",      // RESOURCE_EXHAUSTED
         StatusCode::UNAUTHORIZED => "16",          // UNAUTHENTICATED
         StatusCode::FORBIDDEN => "7",              // PERMISSION_DENIED
+        StatusCode::NOT_FOUND => "12",             // UNIMPLEMENTED
         status if status.is_client_error() => "3", // INVALID_ARGUMENT
         _ => "14",                                 // UNAVAILABLE
     }
