@@ -11,7 +11,7 @@ use tidegate_server::load::{LoadError, Loaded, PolicySource};
 
 use crate::arguments::{CheckArguments, CheckFormat};
 use crate::output;
-use crate::words::{ForwardingInWords, InWords};
+use crate::words::{DoorInWords, ForwardingInWords, InWords};
 
 /// Checks every file and says what was found.
 pub(crate) fn run(arguments: &CheckArguments) -> ExitCode {
@@ -78,6 +78,7 @@ fn valid(name: &str, loaded: &Loaded) -> String {
         "{name}: valid, {}\n",
         counted(policies.len(), "policy", "policies")
     );
+    words.push_str(&format!("\n{}", DoorInWords(&loaded.config)));
     let forwarding = ForwardingInWords(&loaded.config.forwarding).to_string();
     if !forwarding.is_empty() {
         words.push_str(&format!("\n{forwarding}"));

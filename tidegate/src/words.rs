@@ -1,9 +1,13 @@
 //! What a policy means, in words.
 
+mod door;
+
 use std::fmt::{self, Display, Formatter};
 
 use tidegate_core::{Cost, Mode, Timestamp};
 use tidegate_policy::{Forwarding, HostRewrite, OnStoreFailure, Policy, Route, Upstream, in_words};
+
+pub(crate) use door::DoorInWords;
 
 /// A policy in words, a line for each thing it says.
 pub(crate) struct InWords<'a>(pub(crate) &'a Policy);

@@ -68,6 +68,15 @@ impl Access {
         names
     }
 
+    /// What each list holds, in words: `denies 2 ranges of addresses, 1 subject`. Nothing of an empty list.
+    pub fn in_words(&self) -> Vec<String> {
+        let lists = [("denies", &self.deny), ("allows, uncounted,", &self.allow)];
+        let words = lists.into_iter().map(|(does, list)| (does, list.in_words()));
+        let held = words.filter(|(_, held)| !held.is_empty());
+        held.map(|(does, held)| format!("{does} {}", held.join(", ")))
+            .collect()
+    }
+
     /// Takes the entries of the file that the lists call `name`.
     ///
     /// # Errors
@@ -83,6 +92,14 @@ impl Access {
 }
 
 impl AccessList {
+    fn in_words(&self) -> Vec<String> {
+        let mut words = self.own.in_words();
+        for (name, entries) in &self.files {
+            words.push(format!("{} of {name}", entries.in_words().join(", ")));
+        }
+        words
+    }
+
     /// Whether one of the entries is about the client's address or its subject.
     pub(crate) fn holds(&self, client: IpAddr, identity: &Identity, now: Timestamp) -> bool {
         self.holds_address(client, now) || self.own.hold_subject(identity, now)

@@ -81,6 +81,7 @@ pub struct Server {
 #[derive(Debug)]
 struct Facts {
     listening: Vec<SocketAddr>,
+    speak_tls: Vec<bool>,
     forwarding: Forwarding,
     policies_name: String,
     policies: Vec<Policy>,
@@ -91,6 +92,15 @@ impl Server {
     /// The addresses it listens on, with the ports that the system chose.
     pub fn listening(&self) -> &[SocketAddr] {
         &self.facts.listening
+    }
+
+    /// The same, each with the scheme of its URLs: `http` or `https`.
+    pub fn urls(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+        let Facts {
+            listening, speak_tls, ..
+        } = &self.facts;
+        let scheme = |is_tls: &bool| if *is_tls { "https" } else { "http" };
+        speak_tls.iter().map(scheme).zip(listening.iter().copied())
     }
 
     /// Where the admin listener is, if there is one.
@@ -158,6 +168,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let mut files = Files::default();
     let Ready { live, warnings } = loader.load(&mut files)?;
     let forwarding = live.config.forwarding.clone();
+    let speak_tls = live.tls.iter().map(Option::is_some).collect();
     let mut settings = Settings::configured(&live.config.gateway, &live.tls);
     settings.timeouts.drain = options.drain;
     settings.access_log = access_log(live.config.access_log.as_ref())?;
@@ -201,6 +212,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let overview = Arc::new(overview);
     let facts = Facts {
         listening: gateway.local_addrs().to_vec(),
+        speak_tls,
         forwarding,
         policies_name,
         policies,

@@ -10,12 +10,13 @@ use http::{HeaderMap, StatusCode, Version};
 use serde_json::{Value, json};
 use tidegate_core::{Decisions, HoldId, Mode, Outcome, Table, TableSize, Timestamp};
 use tidegate_policy::{
-    Body, Course, Explained, Identity, IdentityRefusal, Judging, KeyFault, Match, Plan, Request, Standing,
-    Terms, TokenCache, in_words,
+    Body, Choice, Course, Explained, Forwarding, Identity, IdentityRefusal, Judging, KeyFault, Match, Plan,
+    Request, Standing, Terms, TokenCache, in_words,
 };
 use tidegate_server::live::Live;
 
 use super::asked::Asked;
+use crate::words::RouteInWords;
 
 /// Counters of nobody: as large as a table can be small.
 const FRESH: TableSize = TableSize {
@@ -31,6 +32,8 @@ pub(crate) struct Report {
     standing: &'static str,
     policies: Vec<Told>,
     verdict: String,
+    /// Where it goes, if it passes and the file says that.
+    route: Option<String>,
     status: Option<StatusCode>,
     fields: HeaderMap,
 }
@@ -90,10 +93,14 @@ impl Report {
             standing: "not listed",
             policies: Vec::new(),
             verdict: String::new(),
+            route: None,
             status: None,
             fields: HeaderMap::new(),
         };
         report.decide(&request, live, now);
+        if report.status.is_none() {
+            report.route = route(&request, &config.forwarding);
+        }
         Ok(report)
     }
 
@@ -203,6 +210,9 @@ impl Report {
         ] {
             let _ = writeln!(out, "  {name:<9} {value}");
         }
+        if let Some(route) = &self.route {
+            let _ = writeln!(out, "  route     {route}");
+        }
         for (name, value) in &self.fields {
             let _ = writeln!(
                 out,
@@ -246,10 +256,23 @@ impl Report {
             "identity": self.identity,
             "access": self.standing,
             "verdict": self.verdict,
+            "route": self.route,
             "status": self.status.map(|status| status.as_u16()),
             "fields": fields,
             "policies": self.policies.iter().map(Told::json).collect::<Vec<_>>(),
         })
+    }
+}
+
+/// Which route `request` takes, and to which upstream. None if the file names neither.
+fn route(request: &Request<'_>, forwarding: &Forwarding) -> Option<String> {
+    match (forwarding.routes.choose(request), forwarding.default_upstream()) {
+        (Choice::Route(route), _) => Some(RouteInWords(forwarding, route).to_string()),
+        (Choice::Rest, Some(upstream)) if forwarding.routes.is_empty() => Some(format!("to {upstream}")),
+        (Choice::Rest, Some(upstream)) => Some(format!("none of the routes, so to {upstream}")),
+        (Choice::Rest, None) if forwarding.is_empty() => None,
+        (Choice::Rest, None) => Some("none of the routes, so 404".to_owned()),
+        (Choice::Ambiguous, _) => Some("its path can be read in too many ways, so 400".to_owned()),
     }
 }
 
@@ -263,7 +286,10 @@ fn told(explained: &Explained<'_>, plan: &Plan<'_>, decisions: &Decisions) -> To
                 .map(|part| (part.part.clone(), part.value.clone()))
                 .collect(),
         ),
-        Match::Lacking(part) => (None, vec![(part.clone(), "missing".to_owned())]),
+        Match::Lacking(parts) => {
+            let missing = |part: &String| (part.clone(), "missing".to_owned());
+            (None, parts.iter().map(missing).collect())
+        }
         Match::No(reason) => (Some(reason.clone()), Vec::new()),
     };
     let mut limits = Vec::new();

@@ -8,6 +8,7 @@ use tidegate_server::boot::Server;
 use tidegate_server::logs::LogFormat;
 
 use crate::output;
+use crate::words::RouteInWords;
 
 /// Says where things listen and which limits are per instance: a page for people, events for machines.
 pub(crate) fn announce(server: &Server, format: LogFormat) {
@@ -32,8 +33,11 @@ fn events(server: &Server) {
     }
     let policies = Names(server.per_instance());
     tracing::info!(%policies, "these limits are per instance: their counters are in this process's memory");
-    for address in server.listening() {
-        tracing::info!(%address, upstream = %Rest(server.forwarding()), policies = server.policies_name(), "listening");
+    for route in &server.forwarding().routes {
+        tracing::info!(route = %RouteInWords(server.forwarding(), route), "a route");
+    }
+    for (scheme, address) in server.urls() {
+        tracing::info!(%address, scheme, upstream = %Rest(server.forwarding()), policies = server.policies_name(), "listening");
     }
 }
 
@@ -44,8 +48,8 @@ impl Display for Page<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let server = self.0;
         writeln!(f, "Tidegate {}\n", env!("CARGO_PKG_VERSION"))?;
-        for address in server.listening() {
-            writeln!(f, "  gateway   http://{address}")?;
+        for (scheme, address) in server.urls() {
+            writeln!(f, "  gateway   {scheme}://{address}")?;
         }
         if let Some(address) = server.admin() {
             writeln!(
@@ -57,7 +61,12 @@ impl Display for Page<'_> {
         let forwarding = server.forwarding();
         writeln!(f, "  origin    {}{whose}", Rest(forwarding))?;
         for route in forwarding.routes.iter().take(MAX_SHOWN) {
-            writeln!(f, "            {}", crate::words::RouteInWords(forwarding, route))?;
+            writeln!(f, "            {}", RouteInWords(forwarding, route))?;
+        }
+        let default = forwarding.default.unwrap_or(usize::MAX);
+        let others = forwarding.upstreams.iter().enumerate();
+        for (_, upstream) in others.filter(|(place, _)| *place != default).take(MAX_SHOWN) {
+            writeln!(f, "            {upstream}")?;
         }
         writeln!(f, "  policies  {}", server.policies_name())?;
         for policy in server.policies().iter().take(MAX_SHOWN) {
@@ -68,12 +77,13 @@ impl Display for Page<'_> {
             "  counters  in memory, per instance: {}\n",
             Names(server.per_instance())
         )?;
-        if let Some(address) = server.listening().first() {
-            let url = format!("http://{}/", reachable(*address));
-            if server.has_demo() {
-                write!(f, "{}", TryTheDemo(&url))?;
-            } else {
-                writeln!(f, "Try it: curl -i {url}")?;
+        if let Some((scheme, address)) = server.urls().next() {
+            let url = format!("{scheme}://{}/", reachable(address));
+            match scheme {
+                // Certificates seldom hold an address.
+                "https" => writeln!(f, "Try it: curl -ik {url}")?,
+                _ if server.has_demo() => write!(f, "{}", TryTheDemo(&url))?,
+                _ => writeln!(f, "Try it: curl -i {url}")?,
             }
         }
         f.write_str("Ctrl-C stops it and lets requests in flight finish.")

@@ -45,6 +45,34 @@ fn a_valid_file_is_told_in_words() {
 }
 
 #[test]
+fn who_is_let_in_where_and_when_is_told_in_words() {
+    let text = "gateway: { listen: \"127.0.0.1:8181\", upstream: \"http://127.0.0.1:3000\", trusted_proxies: 10.0.0.0/8 }\n\
+                identity: { jwt: { issuer: me, audience: you, algorithms: [HS256], secret_file: secret } }\n\
+                access: { deny: [192.0.2.0/24, { subject: mallory }] }\n\
+                policies:\n  - { name: a, key: [client.ip], limit: { quota: 1, window: 1s }, schedule: { days: [sat] } }\n";
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("secret"), "s".repeat(64)).unwrap();
+    let file = folder.path().join("tidegate.yaml");
+    fs::write(&file, text).unwrap();
+    let output = run(["check", file.to_str().unwrap()]);
+    let words = stdout(&output);
+    for line in [
+        "listens on http://127.0.0.1:8181",
+        "believes x-forwarded-for of 10.0.0.0/8",
+        "knows clients by tokens of me, in header authorization",
+        "denies 1 range of addresses, 1 subject",
+        "any request to http://127.0.0.1:3000",
+        "a: any request, counted by client.ip, only sat (UTC)",
+    ] {
+        assert!(
+            words.lines().any(|own| own == line),
+            "{line} in {words}{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
 fn all_problems_come_at_once_with_their_place_and_cure() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bad.yaml");

@@ -152,3 +152,23 @@ fn what_is_no_request_is_told() {
         );
     }
 }
+
+#[test]
+fn the_route_of_a_request_that_passes_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("tidegate.yaml");
+    let text = "gateway: { upstream: \"http://127.0.0.1:3000\" }\n\
+                upstreams: { app: { servers: [\"http://127.0.0.1:3001\"] } }\n\
+                routes: [{ match: { path: /api/** }, upstream: app }]\n\
+                policies: []\n";
+    fs::write(&config, text).unwrap();
+    let explain = |url| {
+        let output = run(["explain", "--config", config.to_str().unwrap(), "--url", url]);
+        stdout(&output).to_owned()
+    };
+    let api = explain("http://a.test/api/v1");
+    assert!(api.contains("\n  route     /api/** to app\n"), "{api}");
+    let other = explain("http://a.test/");
+    let rest = "\n  route     none of the routes, so to http://127.0.0.1:3000\n";
+    assert!(other.contains(rest), "{other}");
+}

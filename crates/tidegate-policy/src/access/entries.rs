@@ -53,6 +53,22 @@ impl Entries {
         place.is_ok_and(|place| lasts(self.subjects[place].1, now))
     }
 
+    /// How many there are of each kind.
+    pub(super) fn in_words(&self) -> Vec<String> {
+        let counts = [
+            (
+                self.v4.listed() + self.v6.listed(),
+                "range of addresses",
+                "ranges of addresses",
+            ),
+            (self.subjects.len(), "subject", "subjects"),
+        ];
+        let present = counts.into_iter().filter(|(count, ..)| *count > 0);
+        present
+            .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
+            .collect()
+    }
+
     /// Whether every address of `network` is listed for ever.
     pub(crate) fn hold_network(&self, network: IpNet) -> bool {
         let until = match canonical_network(network) {

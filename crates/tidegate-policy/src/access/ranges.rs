@@ -65,6 +65,11 @@ impl<A: Address> Ranges<A> {
         ranges
     }
 
+    /// How many ranges are listed. Networks that touch are several.
+    pub(super) fn listed(&self) -> usize {
+        self.untils.iter().filter(|until| **until != NEVER).count()
+    }
+
     /// Until when `address` is listed; [`Timestamp::EPOCH`] if it is not.
     pub(super) fn until(&self, address: A) -> Timestamp {
         let after = self.starts.partition_point(|start| *start <= address);

@@ -51,7 +51,10 @@ impl PolicySet {
             .values(&scope, found, self.prefixes, &mut SmallVec::new());
         match values {
             Ok(values) => Match::Yes(rule.recipe.parts.iter().zip(&values).map(shown).collect()),
-            Err(part) => Match::Lacking(part.text.clone()),
+            Err(_) => {
+                let lacking = rule.recipe.lacking(&scope, found, self.prefixes);
+                Match::Lacking(lacking.into_iter().map(|part| part.text.clone()).collect())
+            }
         }
     }
 }

@@ -138,6 +138,41 @@ impl Recipe {
         self.parts.iter().any(is_computed)
     }
 
+    /// Every part that a request lacks.
+    pub(crate) fn lacking(&self, scope: &Scope<'_>, found: Found<'_>, prefixes: Prefixes) -> Vec<&Part> {
+        let lacks = |part: &&Part| {
+            let value = self.value(part, scope, found, prefixes, &mut SmallVec::new());
+            value.is_none()
+        };
+        self.parts.iter().filter(lacks).collect()
+    }
+
+    /// The value of one of its parts, or what stands for it where it is missing.
+    #[inline]
+    fn value<'set: 'v, 'v>(
+        &self,
+        part: &'set Part,
+        scope: &'v Scope<'v>,
+        found: Found<'v>,
+        prefixes: Prefixes,
+        failed: &mut SmallVec<[ExpressionFault; 1]>,
+    ) -> Option<Value<'v>> {
+        let Scope {
+            request, identity, ..
+        } = *scope;
+        let value = match &part.from {
+            From::Expression(expression) => Value::computed(expression, scope).unwrap_or_else(|fault| {
+                if fault != ExpressionFault::Absent {
+                    failed.push(fault);
+                }
+                None
+            }),
+            from => from.value(request, identity, found, prefixes),
+        };
+        let falls_back = self.on_missing == OnMissing::Fallback;
+        value.or_else(|| falls_back.then(|| Value::address(kind::FALLBACK, request.client, prefixes)))
+    }
+
     /// The values of a request, or the first part it lacks. What expressions failed for goes to `failed`: a part that merely is
     /// not there is no failure.
     pub(crate) fn values<'set: 'v, 'v>(
@@ -147,28 +182,12 @@ impl Recipe {
         prefixes: Prefixes,
         failed: &mut SmallVec<[ExpressionFault; 1]>,
     ) -> Result<Values<'v>, &'set Part> {
-        let Scope {
-            request, identity, ..
-        } = *scope;
         let mut values = Values::new();
         for part in &self.parts {
-            let value = match &part.from {
-                From::Expression(expression) => Value::computed(expression, scope).unwrap_or_else(|fault| {
-                    if fault != ExpressionFault::Absent {
-                        failed.push(fault);
-                    }
-                    None
-                }),
-                from => from.value(request, identity, found, prefixes),
-            };
-            let value = match value {
-                Some(value) => value,
-                None if self.on_missing == OnMissing::Fallback => {
-                    Value::address(kind::FALLBACK, request.client, prefixes)
-                }
+            match self.value(part, scope, found, prefixes, failed) {
+                Some(value) => values.push(value),
                 None => return Err(part),
-            };
-            values.push(value);
+            }
         }
         Ok(values)
     }

@@ -23,13 +23,24 @@ impl Fixed {
 
     /// The settings that `wanted` says otherwise than they hold, by the names of the policy file.
     pub(crate) fn differing(&self, wanted: &Config) -> Vec<&'static str> {
-        let (held, asked) = (&self.gateway, &wanted.gateway);
+        let asked = &wanted.gateway;
+        // Named one by one, so that whoever adds a setting says here which kind it is.
+        let Gateway {
+            listen,
+            timeouts,
+            bounds,
+            workers,
+            request_ids,
+            // Each request reads these anew.
+            trust: _,
+            forwarded_field: _,
+        } = &self.gateway;
         let each = [
-            ("gateway.listen", !is_same(&held.listen, &asked.listen)),
-            ("gateway.bounds", held.bounds != asked.bounds),
-            ("gateway.timeouts", held.timeouts != asked.timeouts),
-            ("gateway.workers", held.workers != asked.workers),
-            ("gateway.request_ids", held.request_ids != asked.request_ids),
+            ("gateway.listen", !is_same(listen, &asked.listen)),
+            ("gateway.bounds", *bounds != asked.bounds),
+            ("gateway.timeouts", *timeouts != asked.timeouts),
+            ("gateway.workers", *workers != asked.workers),
+            ("gateway.request_ids", *request_ids != asked.request_ids),
             ("store", self.store != wanted.store),
             ("admin", self.admin != wanted.admin),
             ("access_log", self.access_log != wanted.access_log),
@@ -40,12 +51,13 @@ impl Fixed {
     }
 }
 
-/// Whether the sockets are the same. What TLS they show is taken at once, but not whether they show any.
+/// Whether the sockets are the same. What TLS they show is taken at once, but not whether they show any, nor what
+/// proxies say there.
 fn is_same(held: &[Listener], asked: &[Listener]) -> bool {
     let sockets = |listeners: &[Listener]| {
         let sockets = listeners
             .iter()
-            .map(|listener| (listener.address, listener.tls.is_some()));
+            .map(|listener| (listener.address, listener.tls.is_some(), listener.proxy_protocol));
         sockets.collect::<Vec<_>>()
     };
     sockets(held) == sockets(asked)
