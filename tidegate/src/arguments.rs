@@ -133,8 +133,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[group(id = "protects", required = true, multiple = true, args = ["config", "upstream"])]
 pub(crate) struct ServeArguments {
-    /// The policy file.
-    #[arg(short, long, value_name = "FILE")]
+    /// The policy file, or a folder whose *.yaml and *.yml files are one configuration.
+    #[arg(short, long, value_name = "PATH")]
     pub(crate) config: Option<PathBuf>,
     /// The origin to protect: http://host:port, https://host:port or unix:/path.
     #[arg(short, long, value_name = "URL")]

@@ -21,6 +21,7 @@ mod upstream;
 
 use tidegate_core::{KeyHasher, Timestamp};
 
+use crate::document::folder;
 use crate::document::node::{self, Node, Place};
 use crate::document::report::Report;
 use crate::{Config, Problem, Problems};
@@ -56,9 +57,7 @@ impl Compiled {
         warnings.unreported += ended.saturating_sub(Self::MOST_ENDED);
         let ended = self.expiries[..ended].iter().take(Self::MOST_ENDED);
         warnings.each.extend(ended.map(|(_, problem)| problem.clone()));
-        warnings
-            .each
-            .sort_by_key(|problem| (problem.line, problem.column));
+        warnings.each.sort_by(Problem::by_place);
         warnings
     }
 }
@@ -68,8 +67,27 @@ impl Compiled {
 /// # Errors
 /// Everything that is wrong with the file, all at once, warnings included.
 pub fn compile(file: PolicyFile<'_>, hasher: &KeyHasher) -> Result<Compiled, Problems> {
-    let mut report = Report::new(file.name, file.text);
-    let root = node::parse(file.text, &mut report);
+    compile_all(file, &[], hasher)
+}
+
+/// What `first` and `others` mean together, as one configuration: policies, routes, upstreams and access lists follow each other, and
+/// everything else may stand in one of the files.
+///
+/// # Errors
+/// Everything that is wrong with the files, all at once, warnings included.
+pub fn compile_all(
+    first: PolicyFile<'_>,
+    others: &[PolicyFile<'_>],
+    hasher: &KeyHasher,
+) -> Result<Compiled, Problems> {
+    let mut report = Report::new(first.name, first.text);
+    let mut root = node::parse(first.text, &mut report);
+    for other in others {
+        let before = report.begin(other.name, other.text);
+        if let Some(other) = node::parse_behind(other.text, before, &mut report) {
+            root = Some(folder::joined(root, other, &mut report));
+        }
+    }
     let config = root.map(|root| config(&root, hasher, &mut report));
     if config.is_none() && !report.has_problems() {
         report.error(

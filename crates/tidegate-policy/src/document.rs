@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod answers;
 pub(crate) mod body;
 pub(crate) mod fields;
+pub(crate) mod folder;
 pub(crate) mod gateway;
 pub(crate) mod identity;
 pub(crate) mod limit;

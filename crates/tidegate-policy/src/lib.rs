@@ -26,7 +26,7 @@ mod words;
 pub use access::{Access, MAX_LISTED, Standing};
 pub use address::{AddressPart, Prefixes, canonical};
 pub use answer::{Answers, ERRORS, Liking, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
-pub use compile::{Compiled, PolicyFile, compile};
+pub use compile::{Compiled, PolicyFile, compile, compile_all};
 pub use config::{
     AccessLog, Admin, ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config,
     Demand, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, IdentitySettings,

@@ -33,6 +33,14 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// The order of files and of what stands in them.
+    pub(crate) fn by_place(&self, other: &Self) -> std::cmp::Ordering {
+        let place = |problem: &Self| (problem.line, problem.column);
+        self.file
+            .cmp(&other.file)
+            .then_with(|| place(self).cmp(&place(other)))
+    }
+
     /// The file, as it was named to the compiler.
     pub fn file(&self) -> &str {
         &self.file
@@ -81,7 +89,7 @@ impl Problems {
         self.each.sort_by_key(|problem| problem.severity);
         self.unreported += more.unreported + self.each.len().saturating_sub(MAX_PROBLEMS);
         self.each.truncate(MAX_PROBLEMS);
-        self.each.sort_by_key(|problem| (problem.line, problem.column));
+        self.each.sort_by(Problem::by_place);
         self
     }
 

@@ -5,7 +5,6 @@ mod files;
 mod token_keys;
 mod upstream_tls;
 
-use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use std::sync::Arc;
 use tidegate_core::KeyHasher;
 use tidegate_policy::{
     Access, ApiKeys, Config, FileReport, Forwarding, Identifier, Keyring, PolicyFile, Problems, Tokens,
-    Upstream, compile,
+    Upstream, compile_all,
 };
 
 use crate::clock::Clock;
@@ -24,7 +23,7 @@ use crate::upstream::TlsClient;
 
 pub use error::LoadError;
 pub(crate) use error::in_words;
-pub use files::{Checksum, Files};
+pub use files::{Checksum, Files, MAX_POLICY_FILES};
 pub use token_keys::TokenKeysFault;
 
 /// The policy file that holds when none is given.
@@ -46,6 +45,23 @@ enum Place {
     Text(String),
     /// A file, read at each load. Files that it names are looked for in its folder.
     File(PathBuf),
+    /// A folder, all of whose policy files are read at each load. Files that they name are looked for in it.
+    Folder(PathBuf),
+}
+
+/// A policy file as it was read.
+struct Written {
+    name: String,
+    text: String,
+}
+
+impl Written {
+    fn file(&self) -> PolicyFile<'_> {
+        PolicyFile {
+            name: &self.name,
+            text: &self.text,
+        }
+    }
 }
 
 impl PolicySource {
@@ -57,7 +73,8 @@ impl PolicySource {
         }
     }
 
-    /// The file at `path`, read at each load. A pipe, which can be read only once, is read here.
+    /// The file at `path`, or all `*.yaml` and `*.yml` in the folder there, read at each load. A pipe, which can be read only once, is read
+    /// here.
     ///
     /// # Errors
     /// [`LoadError::Unreadable`], of a pipe.
@@ -67,10 +84,12 @@ impl PolicySource {
             let pipe = File::open(path).map_err(|error| LoadError::unreadable(&name, error))?;
             return Self::read_from(&name, pipe);
         }
-        Ok(Self {
-            name,
-            place: Place::File(path.to_path_buf()),
-        })
+        let place = if path.is_dir() {
+            Place::Folder(path.to_path_buf())
+        } else {
+            Place::File(path.to_path_buf())
+        };
+        Ok(Self { name, place })
     }
 
     /// What `input` holds, called `name` in messages. Files that it names are looked for in the working folder.
@@ -103,18 +122,13 @@ impl PolicySource {
     /// # Errors
     /// The same.
     pub fn load_from(&self, files: &mut Files, hasher: &KeyHasher) -> Result<Loaded, LoadError> {
-        let text = match &self.place {
-            Place::Text(text) => Cow::Borrowed(text),
-            Place::File(path) => {
-                let text = files.read_text(path);
-                Cow::Owned(text.map_err(|error| LoadError::unreadable(&self.name, error))?)
-            }
+        let read = self.read(files)?;
+        let all: Vec<PolicyFile<'_>> = read.iter().map(Written::file).collect();
+        let Some((first, others)) = all.split_first() else {
+            let none = io::Error::other("there is no *.yaml or *.yml in it");
+            return Err(LoadError::unreadable(&self.name, none));
         };
-        let file = PolicyFile {
-            name: &self.name,
-            text: &text,
-        };
-        let compiled = compile(file, hasher)?;
+        let compiled = compile_all(*first, others, hasher)?;
         let now = Clock::system().now();
         let warnings = compiled.warnings_at(now);
         let mut config = compiled.config;
@@ -138,7 +152,7 @@ impl PolicySource {
             }
             None => None,
         };
-        let mut report = FileReport::new(file);
+        let mut report = FileReport::new(*first, others);
         let tls = tls::Source {
             folder: self.folder(),
             now,
@@ -168,11 +182,42 @@ impl PolicySource {
         })
     }
 
+    /// The policy files, in their order.
+    fn read(&self, files: &mut Files) -> Result<Vec<Written>, LoadError> {
+        let (own, folder) = match &self.place {
+            Place::Text(text) => {
+                return Ok(vec![Written {
+                    name: self.name.clone(),
+                    text: text.clone(),
+                }]);
+            }
+            Place::File(path) => (std::slice::from_ref(path), None),
+            Place::Folder(path) => (&[][..], Some(path)),
+        };
+        let listed = match folder {
+            Some(folder) => files
+                .list(folder)
+                .map_err(|error| LoadError::unreadable(&self.name, error))?,
+            None => Vec::new(),
+        };
+        let paths = own.iter().chain(&listed);
+        paths
+            .map(|path| {
+                let name = path.display().to_string();
+                match files.read_text(path) {
+                    Ok(text) => Ok(Written { name, text }),
+                    Err(error) => Err(LoadError::unreadable(&name, error)),
+                }
+            })
+            .collect()
+    }
+
     /// Where the files are that the policy file names.
     fn folder(&self) -> &Path {
         let folder = match &self.place {
             Place::Text(_) => None,
             Place::File(path) => path.parent(),
+            Place::Folder(path) => Some(&**path),
         };
         folder.unwrap_or(Path::new(""))
     }
@@ -299,7 +344,10 @@ mod tests {
             "cannot read /nowhere/tidegate.yaml: there is no such file"
         );
         let folder = load("/").unwrap_err();
-        assert_eq!(folder.to_string(), "cannot read /: it is a folder");
+        assert_eq!(
+            folder.to_string(),
+            "cannot read /: there is no *.yaml or *.yml in it"
+        );
         let binary = PolicySource::read_from("<stdin>", &b"\xff\xfe"[..]).unwrap_err();
         assert_eq!(binary.to_string(), "cannot read <stdin>: it is not UTF-8 text");
     }

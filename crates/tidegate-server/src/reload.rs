@@ -250,7 +250,7 @@ impl Reloader {
     /// Watches the files of the last try, and those served, which a broken file may not name.
     fn follow(&mut self) -> bool {
         self.watch
-            .follow(self.tried.paths().iter().chain(self.served.paths()))
+            .follow(self.tried.watched().chain(self.served.watched()))
     }
 }
 

@@ -13,7 +13,11 @@ impl Display for DoorInWords<'_> {
         for listener in &config.gateway.listen {
             write!(f, "listens on {}", ListenerInWords(listener))?;
             let proxied = listener.proxy_protocol.is_some();
-            f.write_str(if proxied { ", behind proxies that speak the PROXY protocol\n" } else { "\n" })?;
+            f.write_str(if proxied {
+                ", behind proxies that speak the PROXY protocol\n"
+            } else {
+                "\n"
+            })?;
         }
         let field = config.gateway.forwarded_field.name();
         match &config.gateway.trust {

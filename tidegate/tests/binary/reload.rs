@@ -124,6 +124,37 @@ fn a_link_that_kubernetes_swaps_is_seen_each_time() {
 }
 
 #[test]
+fn a_folder_is_one_configuration_and_files_that_come_and_go_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().to_owned();
+    fs::write(top.join("50-api.yaml"), policies(2)).unwrap();
+    fs::write(top.join("10-store.yaml"), "store: memory\n").unwrap();
+    let demo = Demo::serving(folder, &top);
+    assert_eq!(demo.statuses(3), [200, 200, 429]);
+    fs::write(
+        top.join("60-more.yaml"),
+        policies(1).replace("name: api", "name: more"),
+    )
+    .unwrap();
+    assert_eq!(demo.reloaded(), 2);
+    fs::write(top.join("50-api.yaml"), policies(9)).unwrap();
+    assert_eq!(demo.reloaded_at_once(), 3);
+    assert_eq!(demo.statuses(2), [200, 429], "both files limit");
+    fs::remove_file(top.join("60-more.yaml")).unwrap();
+    assert_eq!(demo.reloaded_at_once(), 4);
+    assert_eq!(demo.statuses(1), [200]);
+    fs::write(top.join("70-store.yaml"), "store: memory\n").unwrap();
+    let wrong = demo
+        .gateway
+        .process
+        .logged("`store` is written in line 1 of 10-store.yaml too");
+    assert!(
+        wrong["file"].as_str().unwrap().ends_with("70-store.yaml"),
+        "{wrong}"
+    );
+}
+
+#[test]
 fn without_its_file_the_gateway_goes_on_and_a_new_one_is_seen() {
     let demo = Demo::start(&policies(2));
     fs::remove_file(demo.path("tidegate.yaml")).unwrap();

@@ -149,8 +149,8 @@ fn host_rewrite(text: &Spanned<String>, report: &mut Report<'_>) -> Option<HostR
 fn warn_of_shadow(at: Place, parts: &RouteParts, earlier: &[(Place, RouteParts)], report: &mut Report<'_>) {
     if let Some((shadow, _)) = earlier.iter().find(|(_, earlier)| earlier.covers(parts)) {
         let message = format!(
-            "no request gets here: the route in line {} matches them all",
-            shadow.line
+            "no request gets here: the route in {} matches them all",
+            report.line_in_words(*shadow)
         );
         report.warning(at, message, "move this route in front of that one, or remove it");
     }

@@ -27,7 +27,7 @@ pub(super) fn overrides(
         let message = format!("a policy has at most {MAX_OVERRIDES} overrides");
         report.error(beyond.at, message, "give many subjects a tier instead");
     }
-    let mut lines = HashMap::new();
+    let mut places = HashMap::new();
     let mut overrides = Vec::new();
     for text_of_one in text.overrides.iter().take(MAX_OVERRIDES) {
         let limits = limits(name, &text_of_one.limits, text.fixed_cost(), report);
@@ -35,8 +35,9 @@ pub(super) fn overrides(
             continue;
         };
         let shown = quoted(&subject.value);
-        if let Some(line) = lines.insert(&subject.value, subject.at.line) {
-            let message = format!("{shown} has an override in line {line} already");
+        if let Some(earlier) = places.insert(&subject.value, subject.at) {
+            let line = report.line_in_words(earlier);
+            let message = format!("{shown} has an override in {line} already");
             report.error(subject.at, message, "keep one of them");
             continue;
         }

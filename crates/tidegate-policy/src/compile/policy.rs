@@ -37,11 +37,12 @@ pub(super) struct Right {
 
 /// What every policy in `texts` means. Those with errors are left out, the errors are in `report`.
 pub(super) fn policies(texts: &[PolicyText], identity: &IdentityText, report: &mut Report<'_>) -> Vec<Right> {
-    let mut lines: HashMap<&str, usize> = HashMap::new();
+    let mut places: HashMap<&str, Place> = HashMap::new();
     for name in texts.iter().filter_map(|text| text.name.as_ref()) {
-        if let Some(line) = lines.insert(&name.value, name.at.line) {
+        if let Some(earlier) = places.insert(&name.value, name.at) {
+            let line = report.line_in_words(earlier);
             let message = format!(
-                "the name {} is taken by the policy in line {line}",
+                "the name {} is taken by the policy in {line}",
                 quoted(&name.value)
             );
             report.error(

@@ -26,9 +26,13 @@ impl From<&Spanned<String>> for NamedFile {
 pub struct FileReport<'a>(Report<'a>);
 
 impl<'a> FileReport<'a> {
-    /// Nothing found yet in the files that `file` names.
-    pub fn new(file: PolicyFile<'a>) -> Self {
-        Self(Report::new(file.name, file.text))
+    /// Nothing found yet in the files that `first` and `others` name, which were compiled together.
+    pub fn new(first: PolicyFile<'a>, others: &[PolicyFile<'a>]) -> Self {
+        let mut report = Report::new(first.name, first.text);
+        for other in others {
+            report.begin(other.name, other.text);
+        }
+        Self(report)
     }
 
     /// Something that keeps `file` from being used: what is wrong with it, and what to do.

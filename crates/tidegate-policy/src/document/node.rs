@@ -24,7 +24,8 @@ pub(crate) const MAX_NODES: usize = 500_000;
 /// The most bytes of text that aliases copy, all together.
 pub(crate) const MAX_COPIED_BYTES: usize = MAX_FILE_BYTES;
 
-/// Where something begins, from 1, and how many characters of its line it takes.
+/// Where something begins, from 1, and how many characters of its line it takes. Lines of several files are counted on from one to the
+/// next; the report knows which file a line is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) line: usize,
@@ -40,10 +41,10 @@ impl Place {
         width: 1,
     };
 
-    fn of(span: Span) -> Self {
+    fn of(span: Span, lines_before: usize) -> Self {
         let one_line = span.start.line() == span.end.line();
         Self {
-            line: span.start.line().max(1),
+            line: lines_before + span.start.line().max(1),
             column: span.start.col() + 1,
             width: if one_line { span.len().max(1) } else { 1 },
         }
@@ -128,9 +129,18 @@ impl Size {
 
 /// The tree of the one document in `text`. None, after an error in `report`, if there is none to be had.
 pub(crate) fn parse(text: &str, report: &mut Report<'_>) -> Option<Node> {
+    parse_behind(text, 0, report)
+}
+
+/// The same of a file that comes behind others, which have so many lines.
+pub(crate) fn parse_behind(text: &str, lines_before: usize, report: &mut Report<'_>) -> Option<Node> {
     if text.len() > MAX_FILE_BYTES {
         let message = format!("the file is larger than {} MiB", MAX_FILE_BYTES / (1024 * 1024));
-        report.error(Place::START, message, "split the policies over several instances");
+        let start = Place {
+            line: lines_before + 1,
+            ..Place::START
+        };
+        report.error(start, message, "split the policies over several instances");
         return None;
     }
     // The tree's own bound comes first, and says it better.
@@ -144,7 +154,7 @@ pub(crate) fn parse(text: &str, report: &mut Report<'_>) -> Option<Node> {
             Ok(next) => next,
             Err(error) => {
                 let at = Place {
-                    line: error.marker().line().max(1),
+                    line: lines_before + error.marker().line().max(1),
                     column: error.marker().col() + 1,
                     width: 1,
                 };
@@ -153,8 +163,8 @@ pub(crate) fn parse(text: &str, report: &mut Report<'_>) -> Option<Node> {
                 return None;
             }
         };
-        if let Err(refused) = tree.take(event, Place::of(span), report) {
-            report.error(Place::of(span), refused.message, refused.cure);
+        if let Err(refused) = tree.take(event, Place::of(span, lines_before), report) {
+            report.error(Place::of(span, lines_before), refused.message, refused.cure);
             return None;
         }
     }

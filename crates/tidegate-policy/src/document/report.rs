@@ -17,7 +17,9 @@ const MAX_SHOWN: usize = 60;
 /// Everything found wrong with a file so far.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
-    file: &'a str,
+    /// Each file, and how many lines come before it.
+    files: Vec<(&'a str, usize)>,
+    /// The lines of all files, with one more behind each.
     lines: Vec<&'a str>,
     /// The first errors.
     errors: Vec<Problem>,
@@ -27,22 +29,52 @@ pub(crate) struct Report<'a> {
     error_count: usize,
     warning_count: usize,
     /// Lines that are not shown: a secret stands there.
-    secret_lines: Vec<usize>,
+    secret_lines: Vec<(&'a str, usize)>,
     /// What will be worth a warning from some moment on.
     expiries: Vec<(Timestamp, Problem)>,
 }
 
 impl<'a> Report<'a> {
     pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
-        Self {
-            file,
-            lines: text.lines().collect(),
+        let mut report = Self {
+            files: Vec::new(),
+            lines: Vec::new(),
             errors: Vec::new(),
             warnings: Vec::new(),
             error_count: 0,
             warning_count: 0,
             secret_lines: Vec::new(),
             expiries: Vec::new(),
+        };
+        report.begin(file, text);
+        report
+    }
+
+    /// Another file begins. How many lines come before it.
+    pub(crate) fn begin(&mut self, file: &'a str, text: &'a str) -> usize {
+        let before = self.lines.len();
+        self.files.push((file, before));
+        self.lines.extend(text.lines());
+        // Some errors stand behind the last line.
+        self.lines.push("");
+        before
+    }
+
+    /// Where `at` is, for messages about another place: `line 3`, or `line 3 of b.yaml` if there are several files.
+    pub(crate) fn line_in_words(&self, at: Place) -> String {
+        let (file, line) = self.file_of(at);
+        match &*self.files {
+            [_] => format!("line {line}"),
+            _ => format!("line {line} of {file}"),
+        }
+    }
+
+    /// The file of `at`, and the line in it.
+    fn file_of(&self, at: Place) -> (&'a str, usize) {
+        let after = self.files.partition_point(|(_, before)| *before < at.line);
+        match self.files.get(after.saturating_sub(1)) {
+            Some((file, before)) => (file, at.line - before),
+            None => ("", at.line),
         }
     }
 
@@ -57,7 +89,8 @@ impl<'a> Report<'a> {
 
     /// The same, where the line must not be shown, neither for this error nor for another.
     pub(crate) fn secret_error(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
-        self.secret_lines.push(at.line);
+        let (file, line) = self.file_of(at);
+        self.secret_lines.push((file, line));
         self.error(at, message, cure);
     }
 
@@ -109,11 +142,11 @@ impl<'a> Report<'a> {
         each.extend(self.warnings);
         each.truncate(MAX_PROBLEMS);
         for problem in &mut each {
-            if self.secret_lines.contains(&problem.line) {
+            if self.secret_lines.contains(&(&problem.file, problem.line)) {
                 problem.snippet.clear();
             }
         }
-        each.sort_by_key(|problem| (problem.line, problem.column));
+        each.sort_by(Problem::by_place);
         Problems {
             unreported: self.error_count + self.warning_count - each.len(),
             each,
@@ -122,14 +155,15 @@ impl<'a> Report<'a> {
 
     fn problem(&self, severity: Severity, at: Place, message: String, cure: String) -> Problem {
         let (snippet, indent) = self.snippet(at);
+        let (file, line) = self.file_of(at);
         let room = snippet.chars().count().saturating_sub(indent);
         Problem {
             severity,
-            line: at.line,
+            line,
             column: at.column,
             message,
             cure,
-            file: self.file.to_owned(),
+            file: file.to_owned(),
             snippet,
             indent,
             width: at.width.min(room).max(1),

@@ -13,6 +13,8 @@ use super::MAX_FILE_BYTES;
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     paths: Vec<PathBuf>,
+    /// The folder whose files they are, if all in it count.
+    folder: Option<PathBuf>,
     digest: Sha256,
 }
 
@@ -40,6 +42,28 @@ impl Files {
         text(self.read(path)?)
     }
 
+    /// The policy files in a folder, in the order of their names. It comes before all that is read.
+    ///
+    /// # Errors
+    /// A folder that is missing or not ours to read, or has more than [`MAX_POLICY_FILES`] of them.
+    pub fn list(&mut self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        let found = policy_files(folder);
+        self.folder = Some(folder.to_path_buf());
+        for path in found.iter().flatten() {
+            let name = path.as_os_str().as_encoded_bytes();
+            self.digest.update((name.len() as u64).to_le_bytes());
+            self.digest.update(name);
+        }
+        found
+    }
+
+    /// Everything in whose folders something can change what was read.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = PathBuf> {
+        // Whatever is new in the folder is its neighbour.
+        let in_folder = self.folder.iter().map(|folder| folder.join("new.yaml"));
+        self.paths.iter().cloned().chain(in_folder)
+    }
+
     /// The files, in the order in which they were read.
     pub fn paths(&self) -> &[PathBuf] {
         &self.paths
@@ -53,6 +77,10 @@ impl Files {
     /// What the same files hold now.
     pub(crate) fn look_again(&self) -> Checksum {
         let mut again = Self::default();
+        if let Some(folder) = &self.folder {
+            // A folder that is gone is one without files.
+            let _ = again.list(folder);
+        }
         for path in &self.paths {
             // Counted in the checksum, like what can be read.
             let _ = again.read(path);
@@ -83,6 +111,32 @@ impl Checksum {
     pub fn short(&self) -> String {
         self.0[..6].iter().map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// The most policy files in a folder.
+pub const MAX_POLICY_FILES: usize = 1000;
+
+/// What ends in `.yaml` or `.yml` and does not begin with a dot, as editors' and Kubernetes' own files do.
+fn policy_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_hidden = path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let is_yaml = path
+            .extension()
+            .is_some_and(|ending| ending == "yaml" || ending == "yml");
+        if is_yaml && !is_hidden && !path.is_dir() {
+            found.push(path);
+        }
+    }
+    if found.len() > MAX_POLICY_FILES {
+        let message = format!("there are more than {MAX_POLICY_FILES} policy files in it");
+        return Err(io::Error::other(message));
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 pub(super) fn read_text(input: impl Read) -> io::Result<String> {
@@ -144,5 +198,34 @@ mod tests {
         let mut bytes = [0; 32];
         bytes[..7].copy_from_slice(&[0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xff]);
         assert_eq!(Checksum(bytes).short(), "0123456789ab");
+    }
+
+    #[test]
+    fn a_folder_has_its_yaml_files_in_order_and_new_ones_change_the_checksum() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| fs::write(folder.path().join(name), "").unwrap();
+        for name in ["b.yml", "a.yaml", ".hidden.yaml", "notes.txt"] {
+            write(name);
+        }
+        fs::create_dir(folder.path().join("c.yaml")).unwrap();
+        let mut files = Files::default();
+        let found = files.list(folder.path()).unwrap();
+        assert_eq!(found, ["a.yaml", "b.yml"].map(|name| folder.path().join(name)));
+        assert_eq!(files.look_again(), files.checksum());
+        write("0.yaml");
+        assert_ne!(files.look_again(), files.checksum());
+        fs::remove_file(folder.path().join("0.yaml")).unwrap();
+        assert_eq!(files.look_again(), files.checksum());
+    }
+
+    #[test]
+    fn the_most_files_of_a_folder_are_listed_and_one_more_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..MAX_POLICY_FILES {
+            fs::write(folder.path().join(format!("{number}.yaml")), "").unwrap();
+        }
+        assert_eq!(policy_files(folder.path()).unwrap().len(), MAX_POLICY_FILES);
+        fs::write(folder.path().join("more.yaml"), "").unwrap();
+        assert!(policy_files(folder.path()).is_err());
     }
 }

@@ -54,9 +54,9 @@ impl Watch {
     }
 
     /// Watches the folders in which something can change what `files` hold, and no others. Whether some of them are new.
-    pub(super) fn follow<'a>(&mut self, files: impl Iterator<Item = &'a PathBuf>) -> bool {
+    pub(super) fn follow(&mut self, files: impl Iterator<Item = PathBuf>) -> bool {
         let mut folders = BTreeSet::new();
-        files.for_each(|file| folders_of(file, &mut folders));
+        files.for_each(|file| folders_of(&file, &mut folders));
         if let Some(watcher) = &mut self.watcher {
             for gone in self.folders.difference(&folders) {
                 // It may be gone from the disk too, and then is not watched any more.

@@ -84,7 +84,7 @@ impl Certs {
             text: &text,
         };
         let config = compile(file, &KeyHasher::new([7; 16])).unwrap().config;
-        let mut report = FileReport::new(file);
+        let mut report = FileReport::new(file, &[]);
         let tls = Source {
             folder: &self.folder,
             now,

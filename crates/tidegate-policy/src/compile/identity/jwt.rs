@@ -67,10 +67,11 @@ fn harshest<'t>(said: impl Iterator<Item = Option<&'t Spanned<Treatment>>>, defa
 }
 
 fn refuse_repeated(texts: &[JwtText], report: &mut Report<'_>) {
-    let mut lines: HashMap<&str, usize> = HashMap::new();
+    let mut places: HashMap<&str, Place> = HashMap::new();
     for issuer in texts.iter().filter_map(|text| text.issuer.as_ref()) {
-        if let Some(line) = lines.insert(&issuer.value, issuer.at.line) {
-            let message = format!("this issuer is in line {line} already");
+        if let Some(earlier) = places.insert(&issuer.value, issuer.at) {
+            let line = report.line_in_words(earlier);
+            let message = format!("this issuer is in {line} already");
             report.error(
                 issuer.at,
                 message,
