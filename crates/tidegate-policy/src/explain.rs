@@ -98,8 +98,8 @@ mod tests {
                 "its header x-a is not b or c",
             ),
             (
-                "key: [client.ip], match: { query: { q: present } }",
-                "it has no query q",
+                "key: [client.ip], match: { query: { q: v } }",
+                "its query q is not v",
             ),
             (
                 "key: [client.ip], when: 'request.method == \"POST\"'",

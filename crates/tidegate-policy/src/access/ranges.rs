@@ -65,7 +65,7 @@ impl<A: Address> Ranges<A> {
         ranges
     }
 
-    /// How many ranges are listed. Networks that touch are several.
+    /// How many ranges are listed. Networks that touch and have the same end are one.
     pub(super) fn listed(&self) -> usize {
         self.untils.iter().filter(|until| **until != NEVER).count()
     }

@@ -127,7 +127,7 @@ mod tests {
                upstreams: { x: { servers: [\"http://127.0.0.1:1\"] } }\n\
                routes: [{ match: { path: /x }, upstream: x }]\n";
         let two = policy("two")
-            + "access: { deny: [192.0.2.2], allow: 192.0.2.3 }\n\
+            + "access: { deny: [192.0.2.9], allow: 192.0.2.3 }\n\
                upstreams: { y: { servers: [\"http://127.0.0.1:2\"] } }\n\
                routes: [{ match: { path: /y }, upstream: y }]\n";
         let config = together(&[&one, "# nothing\n", &two]).unwrap().config;
