@@ -382,7 +382,13 @@ policies:
     };
     let (answer, _) = client.send(call(), true);
     bed.origin.accept().head();
-    assert_eq!(client.head(answer).status(), 502, "it used the limit up");
+    let failed = client.head(answer);
+    assert_eq!(failed.status(), 200);
+    assert_eq!(
+        failed.headers()["grpc-status"],
+        "14",
+        "the origin left, and the limit is used up"
+    );
     let (answer, _) = client.send(call(), true);
     let response = client.head(answer);
     assert_eq!(response.status(), 200);
