@@ -5,6 +5,7 @@ mod answers;
 mod body;
 mod expression;
 mod forwarding;
+mod free_keys;
 mod gateway;
 mod identity;
 mod key;
@@ -115,6 +116,7 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     let forwarding = forwarding::forwarding(&document, report);
     let identity = identity::identity(&document.identity, report);
     let policies = policy::policies(&document.policies, &document.identity, report);
+    free_keys::warn(&document.policies, &identity, &gateway.trust, report);
     let reject = document.answers.reject.as_ref();
     let reject = reject.map(|text| reject::reject(text, report));
     Config {
