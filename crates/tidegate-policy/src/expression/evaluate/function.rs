@@ -75,6 +75,8 @@ fn to_int(value: Value<'_>) -> Outcome<'_> {
     let int = match value {
         Value::Int(value) => Some(value),
         Value::Uint(value) => i64::try_from(value).ok(),
+        // Neither bound is an int: at both, numbers beyond it have been rounded to it.
+        Value::Double(value) if value <= i64::MIN as f64 => None,
         Value::Double(value) => whole(value).and_then(|value| i64::try_from(value).ok()),
         Value::Text(text) => return parsed(&text).map(Value::Int),
         _ => return Err(ExpressionFault::WrongType),

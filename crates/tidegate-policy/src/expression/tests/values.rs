@@ -190,6 +190,7 @@ fn what_cannot_be_computed_is_a_fault() {
         ("-9223372036854775808 / -1", Arithmetic),
         ("-9223372036854775808 % -1", Arithmetic),
         ("int(1e30)", Arithmetic),
+        ("int(-9223372036854775808.0)", Arithmetic),
         ("uint(-1)", Arithmetic),
         ("int('x')", Conversion),
         ("[1][1]", NoSuchPlace),
