@@ -12,6 +12,7 @@ mod key;
 mod limit;
 mod listener;
 mod matching;
+mod namesakes;
 mod operations;
 mod overrides;
 mod policy;

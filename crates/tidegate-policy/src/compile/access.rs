@@ -1,8 +1,10 @@
 //! What `access` and `exempt` mean.
 
+use super::namesakes;
 use crate::access::{Access, AccessList, Entries, FOREVER};
 use crate::document::access::{AccessText, EntryText, WhoText};
 use crate::document::identity::IdentityText;
+use crate::document::node::Place;
 use crate::document::report::Report;
 
 /// The most files of one list.
@@ -13,6 +15,7 @@ pub(super) fn access(text: &AccessText, identity: &IdentityText, report: &mut Re
         allow: list(&text.allow, identity, report),
         deny: list(&text.deny, identity, report),
     };
+    namesakes::warn(subjects(&text.allow), identity, report);
     for entry in &text.allow {
         let WhoText::Network(network) = &entry.who else {
             continue;
@@ -44,7 +47,15 @@ pub(super) fn exempt(
             );
         }
     }
+    namesakes::warn(subjects(texts), identity, report);
     (!texts.is_empty()).then(|| list(texts, identity, report))
+}
+
+fn subjects(texts: &[EntryText]) -> impl Iterator<Item = (&str, Place)> {
+    texts.iter().filter_map(|entry| match &entry.who {
+        WhoText::Subject(subject) => Some((subject.as_str(), entry.at)),
+        WhoText::Network(_) | WhoText::Country | WhoText::File(_) => None,
+    })
 }
 
 fn list(texts: &[EntryText], identity: &IdentityText, report: &mut Report<'_>) -> AccessList {
@@ -64,9 +75,7 @@ fn list(texts: &[EntryText], identity: &IdentityText, report: &mut Report<'_>) -
     }
     if files.len() > MAX_FILES {
         let message = format!("a list has at most {MAX_FILES} files");
-        let at = texts
-            .last()
-            .map_or(crate::document::node::Place::START, |last| last.at);
+        let at = texts.last().map_or(Place::START, |last| last.at);
         report.error(at, message, "join some");
     }
     AccessList {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::namesakes;
 use super::policy::limits;
 use crate::document::identity::IdentityText;
 use crate::document::policy::PolicyText;
@@ -27,6 +28,9 @@ pub(super) fn overrides(
         let message = format!("a policy has at most {MAX_OVERRIDES} overrides");
         report.error(beyond.at, message, "give many subjects a tier instead");
     }
+    let subjects = text.overrides.iter().filter_map(|text| text.subject.as_ref());
+    let subjects = subjects.map(|subject| (subject.value.as_str(), subject.at));
+    namesakes::warn(subjects, identity, report);
     let mut places = HashMap::new();
     let mut overrides = Vec::new();
     for text_of_one in text.overrides.iter().take(MAX_OVERRIDES) {
