@@ -43,8 +43,8 @@ pub(super) async fn more<S>(
 
 /// Shakes hands. None: the client left, took too long, or cannot agree, and was told so by an alert.
 ///
-/// The time is part of that for the head of the first request. A client is asked to say something before it takes one of the places
-/// for handshakes.
+/// The time is part of that for the head of the first request. There is no bound on handshakes but that on connections: places for them
+/// could be held by clients who begin and go no further, and those who rest longest make room for others anyway.
 pub(super) async fn secure<S>(
     worker: &Worker<S>,
     mut tcp: TcpStream,
@@ -61,7 +61,6 @@ pub(super) async fn secure<S>(
         refuse(Stream::Plain(tcp), why, client).await;
         return None;
     }
-    let _place = place(worker, client).await?;
     let acceptor = TlsAcceptor::from(tls.config.clone());
     let mut accepting = acceptor.accept(Wire::new(tcp, early.freeze())).into_fallible();
     let outcome = poll_fn(|cx| match Pin::new(&mut accepting).poll(cx) {
@@ -81,17 +80,6 @@ pub(super) async fn secure<S>(
             None
         }
     }
-}
-
-/// A place among the handshakes that go on at one time; in turn, as long as the client has time.
-async fn place<'w, S>(worker: &'w Worker<S>, client: &Client) -> Option<tokio::sync::SemaphorePermit<'w>> {
-    let mut place = pin!(worker.handshakes.acquire());
-    poll_fn(|cx| match place.as_mut().poll(cx) {
-        Poll::Ready(place) => Poll::Ready(place.ok()),
-        Poll::Pending if worker.stopping() => Poll::Ready(None),
-        Poll::Pending => client.deadline.poll(cx).map(|()| None),
-    })
-    .await
 }
 
 /// Answers 400 to whatever was said, and closes.

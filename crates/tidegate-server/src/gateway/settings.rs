@@ -208,8 +208,6 @@ pub struct Bounds {
     pub target_bytes: usize,
     /// Bytes of a request's body. More are 413, or an end of the connection once the response has begun. Default: any number.
     pub body_bytes: u64,
-    /// TLS handshakes at a time, over all workers. More wait their turn.
-    pub handshakes: usize,
     /// Bytes of bodies held for policies, in all. More are 503.
     pub body_memory: usize,
     /// Requests at a time on one HTTP/2 connection.
@@ -231,7 +229,6 @@ impl Default for Bounds {
             header_fields: 100,
             target_bytes: 8 * 1024,
             body_bytes: u64::MAX,
-            handshakes: 2_000,
             body_memory: 64 * 1024 * 1024,
             streams: 128,
             upstream_connections: 10_000,

@@ -17,7 +17,7 @@ use tidegate_policy::TokenCache;
 use tidegate_store::Store;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
@@ -77,8 +77,6 @@ pub(crate) struct Worker<S> {
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<LocalExecutor>,
     pub(crate) common: Arc<Common<S>>,
-    /// Places for handshakes.
-    pub(crate) handshakes: Semaphore,
     view: View,
     /// What it knows of tokens that came before.
     pub(crate) tokens: RefCell<TokenCache>,
@@ -136,7 +134,6 @@ impl<S> Worker<S> {
 impl<S: Store> Worker<S> {
     fn new(index: usize, common: Arc<Common<S>>) -> Self {
         let (settings, pipeline) = (common.settings.clone(), common.pipeline.clone());
-        let handshakes = settings.bounds.handshakes.div_ceil(settings.workers.get());
         let deadlines = Deadlines::new(Deadlines::tick_for(settings.timeouts.shortest()));
         let shared = Shared::new(settings.clone(), deadlines.clone());
         let view = pipeline.view();
@@ -149,7 +146,6 @@ impl<S: Store> Worker<S> {
             http1: http1_builder(&settings),
             http2: http2_builder(&settings),
             settings,
-            handshakes: Semaphore::new(handshakes),
             common,
             view,
             tokens: RefCell::default(),
