@@ -23,7 +23,7 @@ pub(crate) struct Client {
     timeouts: Timeouts,
     phase: Cell<Phase>,
     deadlines: Rc<Deadlines>,
-    /// The tick at which the phase began.
+    /// The turn at which the phase began.
     since: Cell<u64>,
     /// Its place is wanted for somebody else.
     is_let_go: Cell<bool>,
@@ -65,7 +65,7 @@ impl Client {
             timeouts,
             phase: Cell::new(Phase::Head),
             deadlines: deadlines.clone(),
-            since: Cell::new(deadlines.now()),
+            since: Cell::new(deadlines.turn()),
             is_let_go: Cell::new(false),
             requests: Cell::new(0),
             age,
@@ -87,7 +87,7 @@ impl Client {
         self.phase.get() == Phase::Idle && !self.write_blocked.get()
     }
 
-    /// Since which tick nothing is under way for it; None if something is, or if it was let go already.
+    /// Since which turn nothing is under way for it; None if something is, or if it was let go already.
     pub(crate) fn rests_since(&self) -> Option<u64> {
         let rests = self.phase.get() != Phase::Busy && !self.write_blocked.get() && !self.is_let_go.get();
         rests.then(|| self.since.get())
@@ -161,7 +161,7 @@ impl Client {
 
     fn enter(&self, phase: Phase) {
         self.phase.set(phase);
-        self.since.set(self.deadlines.now());
+        self.since.set(self.deadlines.turn());
         match phase {
             Phase::Idle if self.is_let_go.get() => self.deadline.pass(),
             Phase::Idle => self.deadline.set(self.timeouts.keep_alive),

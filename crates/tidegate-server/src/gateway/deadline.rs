@@ -14,6 +14,7 @@ use slab::Slab;
 pub(crate) struct Deadlines {
     tick: Duration,
     now: Cell<u64>,
+    turns: Cell<u64>,
     slots: RefCell<Slab<Slot>>,
 }
 
@@ -32,6 +33,7 @@ impl Deadlines {
         Rc::new(Self {
             tick: tick.max(Duration::from_millis(1)),
             now: Cell::new(0),
+            turns: Cell::new(0),
             slots: RefCell::default(),
         })
     }
@@ -48,6 +50,13 @@ impl Deadlines {
     /// Ticks so far.
     pub(crate) fn now(&self) -> u64 {
         self.now.get()
+    }
+
+    /// A number above all that were given out before: it tells in which order things happened, also within one tick.
+    pub(crate) fn turn(&self) -> u64 {
+        let turn = self.turns.get() + 1;
+        self.turns.set(turn);
+        turn
     }
 
     /// How many ticks cover `span`.
