@@ -23,12 +23,13 @@ policies: []
 ";
 
 #[test]
-fn a_thousand_idle_connections_do_not_stop_service() {
+fn hundreds_of_idle_connections_do_not_stop_service() {
     let (_nginx, gateway) = start(UNLIMITED);
     let mut files = getrlimit(Resource::Nofile);
     files.current = files.maximum;
     setrlimit(Resource::Nofile, files).unwrap();
-    let idle: Vec<_> = (0..1000)
+    // An address may have 1,000, and those of curl come and go.
+    let idle: Vec<_> = (0..900)
         .map(|_| TcpStream::connect(gateway.address()).unwrap())
         .collect();
     // Sooner than idle connections are closed, which would make room for it.
