@@ -47,6 +47,7 @@ pub use problem::{Problem, Problems, Severity};
 pub use request::{Body, Content, Graphql, Operation, PeerCertificate, Request, Tls};
 pub use set::PolicySet;
 pub use set::body::BodyNeed;
+pub use set::host::normal as normal_host;
 pub use set::routes::{Choice, HostRewrite, Route, Routes};
 pub use verdict::{Course, Reading, Reason, Shadow, StoreFailure, Verdict};
 pub use words::in_words;

@@ -238,12 +238,11 @@ pub(crate) fn view<'r, B>(
     tls: Option<&'r Tls>,
     client: IpAddr,
 ) -> Request<'r> {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let path = request.uri().path();
     Request {
         method: request.method(),
         version: request.version(),
-        host: host.unwrap_or_default(),
+        host: host(request.headers()),
         path: if path == "*" { "/" } else { path },
         query: request.uri().query(),
         headers: request.headers(),
@@ -251,6 +250,12 @@ pub(crate) fn view<'r, B>(
         tls,
         body: &Body::UNREAD,
     }
+}
+
+/// `Host` as sent; empty if it is missing or no text.
+pub(crate) fn host(fields: &HeaderMap) -> &str {
+    let host = fields.get(HOST).and_then(|host| host.to_str().ok());
+    host.unwrap_or_default()
 }
 
 fn failure(error: StoreError) -> StoreFailure {

@@ -65,7 +65,7 @@ impl HostPattern {
 }
 
 /// `host` in small letters, without port and without the root's dot. Allocates only when there are capitals.
-pub(crate) fn normal(host: &str) -> Cow<'_, str> {
+pub fn normal(host: &str) -> Cow<'_, str> {
     let host = without_port(host);
     let host = host.strip_suffix('.').unwrap_or(host);
     if host.bytes().any(|byte| byte.is_ascii_uppercase()) {

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::HOST;
 use http::{HeaderMap, HeaderValue, Method, Request, Version};
 use tidegate_core::{Key, Timestamp};
 use tidegate_policy::{Course, Identity, Plan, Reason, Refusal, Shadow, TlsVersion, Verdict};
 
 use super::object::Object;
+use crate::pipeline::host;
 
 /// What a line says. Never a credential: no header field but `Host`, no query, of keys only a hash.
 pub(crate) struct Line {
@@ -81,11 +81,10 @@ impl Line {
 
     /// A line about `request`, which came from `peer` and is called `id`.
     pub(crate) fn about<B>(request: &Request<B>, peer: IpAddr, id: Option<&HeaderValue>) -> Self {
-        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         Self {
             request: Some(Asked {
                 method: request.method().clone(),
-                host: host.unwrap_or_default().into(),
+                host: host(request.headers()).into(),
                 path: request.uri().path().into(),
                 version: request.version(),
             }),

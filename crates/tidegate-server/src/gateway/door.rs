@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
@@ -26,7 +26,7 @@ use super::settings::Settings;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
 use crate::live::Live;
-use crate::pipeline::{Admission, Admitted, Caller};
+use crate::pipeline::{Admission, Admitted, Caller, host};
 use crate::record::Record;
 use crate::tls::TlsListeners;
 
@@ -318,11 +318,4 @@ fn unanswered(fault: Fault, admitted: Option<&Admitted<'_>>, liking: &Liking) ->
         admitted.mark(response.headers_mut());
     }
     response
-}
-
-/// The name in `Host`, without a port.
-fn host(headers: &HeaderMap) -> &str {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.unwrap_or_default();
-    host.rsplit_once(':').map_or(host, |(name, _)| name)
 }

@@ -1,8 +1,9 @@
 //! The names in certificates, and which of them a host is.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+
+use tidegate_policy::normal_host;
 
 /// Which of several certificates holds a name.
 #[derive(Debug, Default)]
@@ -15,7 +16,7 @@ pub(crate) struct Names {
 impl Names {
     /// `name`, which may begin with `*.`, is in the certificate `index`. False if it is in another one already.
     pub(crate) fn add(&mut self, name: &str, index: usize) -> bool {
-        let name = lower(name);
+        let name = name.to_ascii_lowercase();
         let (names, name) = match name.strip_prefix("*.") {
             Some(parent) => (&mut self.wild, parent),
             None => (&mut self.exact, &*name),
@@ -29,22 +30,14 @@ impl Names {
         }
     }
 
-    /// The certificate for `host`: one that has the very name, else one with a `*` for its first label.
+    /// The certificate for `host`, which may have a port: one that has the very name, else one with a `*` for its first label.
     pub(crate) fn find(&self, host: &str) -> Option<usize> {
-        let host = lower(host.strip_suffix('.').unwrap_or(host));
+        let host = normal_host(host);
         if let Some(index) = self.exact.get(&*host) {
             return Some(*index);
         }
         let (first, parent) = host.split_once('.')?;
         self.wild.get(parent).filter(|_| !first.is_empty()).copied()
-    }
-}
-
-fn lower(name: &str) -> Cow<'_, str> {
-    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        Cow::Owned(name.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(name)
     }
 }
 
