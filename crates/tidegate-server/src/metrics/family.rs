@@ -1,5 +1,7 @@
 //! Counts that differ in one label, whose words are fixed.
 
+use tidegate_policy::ERRORS;
+
 use super::count::Count;
 
 /// The most words of a family.
@@ -44,23 +46,10 @@ pub(crate) const VERDICTS: &[&str] = &["pass", "reject", "shadow", "delay", "non
 /// Statuses by their first digit; `none` of requests whose client left before there was one.
 pub(crate) const CLASSES: &[&str] = &["2xx", "4xx", "3xx", "5xx", "1xx", "none"];
 
-/// Why requests were answered here, by `error` of their answer.
-pub(crate) const REFUSALS: &[&str] = &[
-    "rate_limit_exceeded",
-    "cost_exceeds_limit",
-    "limiter_failed",
-    "missing_key_part",
-    "ambiguous_path",
-    "body_too_large",
-    "access_denied",
-    "expression_failed",
-    "missing_token",
-    "expired_token",
-    "invalid_token",
-    "identity_unavailable",
-    "missing_api_key",
-    "unknown_api_key",
-    "revoked_api_key",
+/// Why requests were answered here, by `error` of their answer: what policies refuse, and what the gateway itself does.
+pub(crate) const REFUSALS: &[&str] = &ALL_REFUSALS;
+
+const OWN_REFUSALS: [&str; 18] = [
     "too_many_waiting",
     "bad_request",
     "request_timeout",
@@ -80,6 +69,14 @@ pub(crate) const REFUSALS: &[&str] = &[
     "too_many_bodies",
     "no_route",
 ];
+
+const ALL_REFUSALS: [&str; ERRORS.len() + OWN_REFUSALS.len()] = {
+    let mut all = [""; ERRORS.len() + OWN_REFUSALS.len()];
+    let (policies, own) = all.split_at_mut(ERRORS.len());
+    policies.copy_from_slice(ERRORS);
+    own.copy_from_slice(&OWN_REFUSALS);
+    all
+};
 
 /// What went wrong with the upstream.
 pub(crate) const UPSTREAM_FAILURES: &[&str] = &[
