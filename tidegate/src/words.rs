@@ -32,7 +32,7 @@ impl Display for InWords<'_> {
                 write!(
                     f,
                     "\n  {} until {}: {}",
-                    special.subject,
+                    special.whose,
                     day(special.until),
                     in_words(&limit.limit)
                 )?;

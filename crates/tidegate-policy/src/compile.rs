@@ -12,7 +12,7 @@ mod key;
 mod limit;
 mod listener;
 mod matching;
-mod namesakes;
+mod named;
 mod operations;
 mod overrides;
 mod policy;

@@ -10,6 +10,7 @@ pub(crate) mod identity;
 pub(crate) mod limit;
 pub(crate) mod listener;
 pub(crate) mod matching;
+pub(crate) mod named;
 pub(crate) mod node;
 pub(crate) mod operations;
 pub(crate) mod overrides;

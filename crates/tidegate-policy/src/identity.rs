@@ -1,6 +1,7 @@
 //! Who asks.
 
 mod api_key;
+mod named;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use crate::{ProofOrder, Request, Treatment};
 
 pub use api_key::{ApiKeys, KeyDigest, KeyFault, KeyRefusal, Keyring, WeakKey};
+pub use named::NamedSubject;
 pub(crate) use token::text_of;
 pub use token::{
     BadKeySet, ClaimPath, Judging, KeySet, KeySets, KeySource, MAX_KEY_SET_BYTES, TokenCache, TokenFault,

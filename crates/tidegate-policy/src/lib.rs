@@ -38,8 +38,8 @@ pub use explain::{Explained, KeyPart, Match};
 pub use expression::ExpressionFault;
 pub use identity::{
     ApiKeys, BadKeySet, ClaimPath, Claims, Identifier, Identity, IdentityRefusal, Judging, KeyDigest,
-    KeyFault, KeyRefusal, KeySet, KeySets, KeySource, Keyring, MAX_KEY_SET_BYTES, Subject, Tier, TokenCache,
-    TokenFault, Tokens, WeakKey, WeakSecret,
+    KeyFault, KeyRefusal, KeySet, KeySets, KeySource, Keyring, MAX_KEY_SET_BYTES, NamedSubject, Subject,
+    Tier, TokenCache, TokenFault, Tokens, WeakKey, WeakSecret,
 };
 pub use plan::{ExpressionFailure, ExpressionField, Plan, Refusal, Source, Terms};
 pub use policy::{OnStoreFailure, Override, Policy, PolicyLimit};

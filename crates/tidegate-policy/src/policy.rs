@@ -6,7 +6,7 @@ use tidegate_core::{Cost, Limit, Mode, Timestamp};
 
 use crate::answer::Told;
 use crate::answer::reject::Reject;
-use crate::{ExpressionField, Subject, Tier};
+use crate::{ExpressionField, NamedSubject, Tier};
 
 /// What a policy is called and how it treats requests. How it finds them is the set's own business.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Policy {
     pub limits: Vec<PolicyLimit>,
     /// The limits of clients with a tier, by its name.
     pub tiers: Vec<(Tier, Vec<PolicyLimit>)>,
-    /// The limits of single subjects for a time, sorted by subject, which each has at most one. They come before tiers.
+    /// The limits of single subjects for a time, sorted by whom they are for, who each have at most one. They come before tiers.
     pub overrides: Vec<Override>,
     /// What is said when one of its limits is used up, if not what is said everywhere.
     pub(crate) reject: Option<Arc<Reject>>,
@@ -37,7 +37,7 @@ pub struct Policy {
 #[derive(Clone, Debug)]
 pub struct Override {
     /// Whose they are.
-    pub subject: Subject,
+    pub whose: NamedSubject,
     /// From then on they do not hold.
     pub until: Timestamp,
     /// Why, for people.

@@ -23,7 +23,7 @@ use crate::document::policy::{OnError, OnMissing};
 use crate::expression::{Expression, Fuel, Scope};
 use crate::plan::{ExpressionFailure, ExpressionField, Refusal, Source, Terms};
 use crate::schedule::Schedule;
-use crate::{ExpressionFault, Identity, Plan, Policy, PolicyLimit, Prefixes, Request};
+use crate::{ExpressionFault, Identity, NamedSubject, Plan, Policy, PolicyLimit, Prefixes, Request};
 use body::{BodyRule, OnTooLarge};
 use bound::Bound;
 use conditions::Conditions;
@@ -394,7 +394,7 @@ impl Rule {
         let overrides: Vec<_> = policy
             .overrides
             .iter()
-            .map(|special| beginnings(Whose::Subject(&special.subject), &special.limits))
+            .map(|special| beginnings(Whose::Named(&special.whose), &special.limits))
             .collect();
         let special = tiers.iter().chain(&overrides);
         Self {
@@ -436,9 +436,13 @@ impl Rule {
             return (Terms::Own, &policy.limits, &self.own);
         };
         let overrides = &policy.overrides;
-        if let Ok(place) = overrides.binary_search_by(|special| special.subject.cmp(subject))
-            && now < overrides[place].until
-        {
+        let mut places = NamedSubject::places(overrides, subject, |special| &special.whose);
+        // That of an issuer comes before that of any, and after it in the list.
+        let place = places.rfind(|place| {
+            let special = &overrides[*place];
+            special.whose.is(identity) && now < special.until
+        });
+        if let Some(place) = place {
             let special = &overrides[place];
             return (Terms::Override(special), &special.limits, &self.overrides[place]);
         }

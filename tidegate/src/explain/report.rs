@@ -303,7 +303,7 @@ fn told(explained: &Explained<'_>, plan: &Plan<'_>, decisions: &Decisions) -> To
             terms: match source.terms {
                 Terms::Own => String::new(),
                 Terms::Tier(tier) => format!("tier {tier}"),
-                Terms::Override(special) => format!("override of {}", special.subject),
+                Terms::Override(special) => format!("override of {}", special.whose),
             },
             cost: charge.cost.units(),
             outcome: outcome(decision.outcome),

@@ -7,22 +7,22 @@ use tidegate_core::Timestamp;
 
 use super::ranges::{Ranges, of_v4, of_v6};
 use crate::address::canonical_network;
-use crate::{Identity, Subject, canonical};
+use crate::{Identity, NamedSubject, canonical};
 
 /// Networks and subjects, each up to a moment; [`FOREVER`] for those without one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entries {
     v4: Ranges<u32>,
     v6: Ranges<u128>,
-    /// Sorted by subject, each once.
-    subjects: Vec<(Subject, Timestamp)>,
+    /// Sorted, each once.
+    subjects: Vec<(NamedSubject, Timestamp)>,
 }
 
 /// The moment of an entry without an end.
 pub(crate) const FOREVER: Timestamp = Timestamp::MAX;
 
 impl Entries {
-    pub(crate) fn new(networks: &[(IpNet, Timestamp)], subjects: Vec<(Subject, Timestamp)>) -> Self {
+    pub(crate) fn new(networks: &[(IpNet, Timestamp)], subjects: Vec<(NamedSubject, Timestamp)>) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for (network, until) in networks {
             match canonical_network(*network) {
@@ -49,8 +49,9 @@ impl Entries {
         let (Identity::Known { subject, .. }, false) = (identity, self.subjects.is_empty()) else {
             return false;
         };
-        let place = self.subjects.binary_search_by(|(own, _)| own.cmp(subject));
-        place.is_ok_and(|place| lasts(self.subjects[place].1, now))
+        let places = NamedSubject::places(&self.subjects, subject, |(named, _)| named);
+        let mut entries = self.subjects[places].iter();
+        entries.any(|(named, until)| named.is(identity) && lasts(*until, now))
     }
 
     /// How many there are of each kind.
@@ -84,7 +85,7 @@ fn lasts(until: Timestamp, now: Timestamp) -> bool {
 }
 
 /// Each subject once, with its latest moment.
-fn longest(mut subjects: Vec<(Subject, Timestamp)>) -> Vec<(Subject, Timestamp)> {
+fn longest(mut subjects: Vec<(NamedSubject, Timestamp)>) -> Vec<(NamedSubject, Timestamp)> {
     subjects
         .sort_unstable_by(|(one, until), (other, other_until)| one.cmp(other).then(other_until.cmp(until)));
     subjects.dedup_by(|(later, _), (earlier, _)| later == earlier);

@@ -6,7 +6,7 @@ use tidegate_core::Timestamp;
 
 use super::entries::{Entries, FOREVER};
 use super::{Access, AccessList, MAX_LISTED, Standing};
-use crate::{Identity, PolicyFile};
+use crate::{Identity, NamedSubject, PolicyFile};
 
 const NOW: Timestamp = Timestamp::from_nanos(1_800_000_000_000_000_000);
 
@@ -16,6 +16,14 @@ fn entries(networks: &[&str]) -> Entries {
         .map(|text| (super::list_file::network(text).unwrap(), FOREVER))
         .collect();
     Entries::new(&networks, vec![])
+}
+
+/// Whoever is called ann, or only whom `issuer` calls so.
+fn ann(issuer: Option<&str>) -> NamedSubject {
+    NamedSubject {
+        subject: "ann".into(),
+        issuer: issuer.map(Into::into),
+    }
 }
 
 fn address(text: &str) -> IpAddr {
@@ -64,7 +72,7 @@ fn an_entry_holds_up_to_its_moment_and_a_wider_one_around_it_goes_on() {
         let networks: Vec<_> = networks
             .map(|(network, until)| (network.parse().unwrap(), until))
             .into();
-        Entries::new(&networks, vec![("ann".into(), later)])
+        Entries::new(&networks, vec![(ann(None), later), (ann(Some("b")), FOREVER)])
     };
     let inside = address("10.1.9.9");
     assert!(list(NOW).hold_address(inside, NOW));
@@ -72,8 +80,15 @@ fn an_entry_holds_up_to_its_moment_and_a_wider_one_around_it_goes_on() {
     assert!(list(NOW).hold_address(address("10.1.2.3"), later));
     assert!(!list(NOW).hold_address(address("10.1.2.4"), later));
     assert!(list(FOREVER).hold_address(inside, later));
-    let ann = Identity::of_api_key("ann", None);
-    assert!(list(NOW).hold_subject(&ann, NOW) && !list(NOW).hold_subject(&ann, later));
+    let by_key = Identity::of_api_key("ann", None);
+    assert!(list(NOW).hold_subject(&by_key, NOW) && !list(NOW).hold_subject(&by_key, later));
+    let by_token = Identity::Known {
+        subject: "ann".into(),
+        tier: None,
+        issuer: Some("b".into()),
+        claims: None,
+    };
+    assert!(list(NOW).hold_subject(&by_token, later), "a wider one has ended");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What `access` and `exempt` mean.
 
-use super::namesakes;
+use super::named::{named, warn_of_namesakes};
 use crate::access::{Access, AccessList, Entries, FOREVER};
 use crate::document::access::{AccessText, EntryText, WhoText};
 use crate::document::identity::IdentityText;
+use crate::document::named::NamedText;
 use crate::document::node::Place;
 use crate::document::report::Report;
 
@@ -15,7 +16,7 @@ pub(super) fn access(text: &AccessText, identity: &IdentityText, report: &mut Re
         allow: list(&text.allow, identity, report),
         deny: list(&text.deny, identity, report),
     };
-    namesakes::warn(subjects(&text.allow), identity, report);
+    warn_of_namesakes(subjects(&text.allow), identity, report);
     for entry in &text.allow {
         let WhoText::Network(network) = &entry.who else {
             continue;
@@ -47,13 +48,13 @@ pub(super) fn exempt(
             );
         }
     }
-    namesakes::warn(subjects(texts), identity, report);
+    warn_of_namesakes(subjects(texts), identity, report);
     (!texts.is_empty()).then(|| list(texts, identity, report))
 }
 
-fn subjects(texts: &[EntryText]) -> impl Iterator<Item = (&str, Place)> {
+fn subjects(texts: &[EntryText]) -> impl Iterator<Item = &NamedText> {
     texts.iter().filter_map(|entry| match &entry.who {
-        WhoText::Subject(subject) => Some((subject.as_str(), entry.at)),
+        WhoText::Subject(text) => Some(text),
         WhoText::Network(_) | WhoText::Country | WhoText::File(_) => None,
     })
 }
@@ -64,7 +65,7 @@ fn list(texts: &[EntryText], identity: &IdentityText, report: &mut Report<'_>) -
         let until = entry.until.as_ref().map_or(FOREVER, |until| until.value);
         match &entry.who {
             WhoText::Network(network) => networks.push((*network, until)),
-            WhoText::Subject(subject) => subjects.push((subject.as_str().into(), until)),
+            WhoText::Subject(text) => subjects.push((named(text, identity, report), until)),
             WhoText::File(file) => files.push((file.clone(), Entries::default())),
             WhoText::Country => {
                 let message = "where clients are is not known in this version: this entry is about nobody";

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::namesakes;
+use super::named::{named, warn_of_namesakes};
 use super::policy::limits;
 use crate::document::identity::IdentityText;
 use crate::document::policy::PolicyText;
@@ -28,21 +28,22 @@ pub(super) fn overrides(
         let message = format!("a policy has at most {MAX_OVERRIDES} overrides");
         report.error(beyond.at, message, "give many subjects a tier instead");
     }
-    let subjects = text.overrides.iter().filter_map(|text| text.subject.as_ref());
-    let subjects = subjects.map(|subject| (subject.value.as_str(), subject.at));
-    namesakes::warn(subjects, identity, report);
+    let texts = text.overrides.iter().filter_map(|text| text.named.as_ref());
+    warn_of_namesakes(texts, identity, report);
     let mut places = HashMap::new();
     let mut overrides = Vec::new();
     for text_of_one in text.overrides.iter().take(MAX_OVERRIDES) {
         let limits = limits(name, &text_of_one.limits, text.fixed_cost(), report);
-        let (Some(subject), Some(until)) = (&text_of_one.subject, &text_of_one.until) else {
+        let (Some(text), Some(until)) = (&text_of_one.named, &text_of_one.until) else {
             continue;
         };
-        let shown = quoted(&subject.value);
-        if let Some(earlier) = places.insert(&subject.value, subject.at) {
+        let whose = named(text, identity, report);
+        let shown = quoted(&text.subject.value);
+        let at = text.subject.at;
+        if let Some(earlier) = places.insert(whose.clone(), at) {
             let line = report.line_in_words(earlier);
             let message = format!("{shown} has an override in {line} already");
-            report.error(subject.at, message, "keep one of them");
+            report.error(at, message, "keep one of them");
             continue;
         }
         let message = format!("this override of {shown} has ended");
@@ -53,7 +54,7 @@ pub(super) fn overrides(
             "remove it, or write a later moment",
         );
         overrides.push(Override {
-            subject: subject.value.as_str().into(),
+            whose,
             until: until.value,
             reason: text_of_one
                 .reason
@@ -62,6 +63,6 @@ pub(super) fn overrides(
             limits,
         });
     }
-    overrides.sort_by(|one, other| one.subject.cmp(&other.subject));
+    overrides.sort_by(|one, other| one.whose.cmp(&other.whose));
     overrides
 }

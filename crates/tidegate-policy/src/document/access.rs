@@ -4,6 +4,7 @@ use ipnet::IpNet;
 use tidegate_core::Timestamp;
 
 use super::fields::{Fields, one_or_many};
+use super::named::NamedText;
 use super::node::{Node, Place, Spanned, Value};
 use super::report::{Report, quoted};
 use super::scalar;
@@ -28,7 +29,7 @@ pub(crate) struct EntryText {
 #[derive(Debug)]
 pub(crate) enum WhoText {
     Network(IpNet),
-    Subject(String),
+    Subject(NamedText),
     /// Nobody in this version.
     Country,
     /// Everybody in that file.
@@ -73,14 +74,21 @@ impl EntryText {
 /// `{ subject: acme, until: 2027-01-01 }`.
 fn described(node: &Node, report: &mut Report<'_>) -> Option<(WhoText, Option<Spanned<Timestamp>>)> {
     let mut fields = Fields::of(node, "an entry", report)?;
+    let issuer = NamedText::issuer(&mut fields, report);
+    let issuer_at = fields
+        .place("issuer")
+        .filter(|_| fields.place("subject").is_none());
+    if let Some(at) = issuer_at {
+        let message = "`issuer` says whose `subject` is meant, and there is none";
+        report.error(at, message, "write `{ subject: …, issuer: … }`");
+    }
     let who = [
         fields
             .take("cidr")
             .map(|node| cidr(node, report).map(WhoText::Network)),
-        fields.take("subject").map(|node| {
-            let subject = scalar::text(node, report);
-            subject.map(|subject| WhoText::Subject(subject.value))
-        }),
+        fields
+            .take("subject")
+            .map(|node| NamedText::read(node, issuer, report).map(WhoText::Subject)),
         fields
             .take("country")
             .map(|node| country(node, report).map(|()| WhoText::Country)),

@@ -15,7 +15,7 @@ use crate::document::policy::OnMissing;
 use crate::expression::{Expression, Scope, Text, Value as Computed};
 use crate::identity::text_of;
 use crate::request::body::{Kind, Seen};
-use crate::{AddressPart, ClaimPath, ExpressionFault, Identity, Prefixes, Request};
+use crate::{AddressPart, ClaimPath, ExpressionFault, Identity, NamedSubject, Prefixes, Request};
 
 /// What a policy counts by.
 #[derive(Clone, Debug)]
@@ -202,9 +202,11 @@ impl Recipe {
         key.part(of.policy.as_bytes());
         key.part(&of.limit_index.to_le_bytes());
         key.part(of.algorithm.as_bytes());
-        let (kind, name) = of.whose.parts();
+        let (kind, names) = of.whose.parts();
         key.part(&[kind]);
-        key.part(name.as_bytes());
+        for name in names.into_iter().flatten() {
+            key.part(name.as_bytes());
+        }
         // As wide on every machine: a 32-bit Worker names the same counters.
         key.part(&(self.parts.len() as u64).to_le_bytes());
         for part in &self.parts {
@@ -223,21 +225,24 @@ pub(crate) struct Counter<'a> {
     pub(crate) whose: Whose<'a>,
 }
 
-/// Whose the limits are: everybody's, those of a tier, or those of one subject.
+/// Whose the limits are: everybody's, those of a tier, or those of one override.
 #[derive(Clone, Copy)]
 pub(crate) enum Whose<'a> {
     Own,
     Tier(&'a str),
-    Subject(&'a str),
+    Named(&'a NamedSubject),
 }
 
 impl<'a> Whose<'a> {
-    /// The kind and the name, as keys have them. They are hashed, so a number once given keeps its meaning.
-    fn parts(self) -> (u8, &'a str) {
+    /// The kind and the names that it has, as keys have them. They are hashed, so a number once given keeps its meaning.
+    fn parts(self) -> (u8, [Option<&'a str>; 2]) {
         match self {
-            Self::Own => (0, ""),
-            Self::Tier(tier) => (1, tier),
-            Self::Subject(subject) => (2, subject),
+            Self::Own => (0, [Some(""), None]),
+            Self::Tier(tier) => (1, [Some(tier), None]),
+            Self::Named(named) => {
+                let kind = if named.issuer.is_none() { 2 } else { 3 };
+                (kind, [Some(&named.subject), named.issuer.as_deref()])
+            }
         }
     }
 }

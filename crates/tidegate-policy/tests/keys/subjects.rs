@@ -126,6 +126,70 @@ fn an_override_has_counters_of_its_own() {
 }
 
 #[test]
+fn an_override_of_an_issuer_is_for_its_people_alone_and_comes_before_that_of_any() {
+    let limit = |quota: u64| format!("limit: {{ quota: {quota}, window: 1s }} }}");
+    let overrides = format!(
+        "overrides: [{{ subject: ann, until: 2027-01-16, {}, {{ subject: ann, issuer: b, until: 2027-01-15T08:00:00.000000001Z, {}, {{ subject: ann, issuer: c, until: 2027-01-16, {}, {{ subject: zoe, issuer: b, until: 2027-01-16, {}]",
+        limit(20),
+        limit(30),
+        limit(40),
+        limit(50),
+    );
+    let set = set(&format!(
+        "identity: {{ jwt: [{}] }}\npolicies: [{{ name: api, key: [client.ip], {}, {overrides} }}]",
+        ["a", "b", "c"].map(issuer).join(", "),
+        limit(10).trim_end_matches('}'),
+    ));
+    let quota_and_key = |issuer, subject, now_ns| {
+        let asked = Asked {
+            identity: named_by(issuer, subject),
+            now: Timestamp::from_nanos(now_ns),
+            ..Asked::default()
+        };
+        asked.plan(&set, |plan| (plan.charges[0].limit.quota(), plan.charges[0].key))
+    };
+    let end = 1_800_000_000_000_000_001;
+    let quota = |issuer, subject, now_ns| quota_and_key(issuer, subject, now_ns).0;
+    assert_eq!(quota(None, "ann", end - 1), 20);
+    assert_eq!(quota(Some("a"), "ann", end - 1), 20);
+    assert_eq!(quota(Some("b"), "ann", end - 1), 30);
+    assert_eq!(quota(Some("b"), "ann", end), 20, "what is for all goes on");
+    assert_eq!(quota(Some("c"), "ann", end), 40);
+    assert_eq!(quota(Some("b"), "zoe", end), 50);
+    assert_eq!(quota(None, "zoe", end), 10, "API keys have no issuer");
+    assert_eq!(quota(Some("a"), "zoe", end), 10);
+    // All come from one address, which the policy counts by.
+    let each = [
+        (Some("b"), "ann"),
+        (Some("c"), "ann"),
+        (None, "ann"),
+        (None, "zoe"),
+    ];
+    let counters = each.map(|(issuer, subject)| quota_and_key(issuer, subject, end - 1).1);
+    let different: std::collections::HashSet<_> = counters.into_iter().collect();
+    assert_eq!(different.len(), each.len());
+}
+
+#[test]
+fn an_entry_with_an_issuer_is_about_its_people_alone() {
+    let set = set(&format!(
+        "identity: {{ jwt: [{}] }}\npolicies: [{{ name: api, key: [client.ip], limit: {{ quota: 9, window: 1s }}, exempt: [{{ subject: ann, issuer: b }}, {{ subject: ann, issuer: a, until: 2027-01-15T08:00:00Z }}, {{ subject: bob }}] }}]",
+        ["a", "b"].map(issuer).join(", "),
+    ));
+    let counted = |issuer, subject| {
+        let asked = Asked {
+            identity: named_by(issuer, subject),
+            ..Asked::default()
+        };
+        !keys(&set, &asked).is_empty()
+    };
+    assert!(!counted(Some("b"), "ann"));
+    assert!(counted(Some("a"), "ann"), "that has ended");
+    assert!(counted(None, "ann") && counted(Some("b"), "anna"));
+    assert!(!counted(None, "bob") && !counted(Some("a"), "bob"));
+}
+
+#[test]
 fn a_policy_does_not_count_whom_it_exempts() {
     let set = counting_by(
         "[client.ip]",
@@ -148,13 +212,8 @@ fn a_policy_does_not_count_whom_it_exempts() {
 #[test]
 fn the_subjects_of_two_issuers_and_of_an_api_key_never_share_a_counter() {
     let set = counting_by("[identity]", "");
-    let of = |subject: &str, issuer: Option<&str>| Asked {
-        identity: Identity::Known {
-            subject: subject.into(),
-            tier: None,
-            issuer: issuer.map(Into::into),
-            claims: None,
-        },
+    let of = |subject, issuer| Asked {
+        identity: named_by(issuer, subject),
         ..Asked::default()
     };
     let key = |asked: &Asked| keys(&set, asked)[0];
@@ -205,5 +264,20 @@ fn claims_are_counted_by_issuer_and_kind_and_what_is_no_single_value_is_missing(
         missing.plan(&set, |plan| {
             assert!(matches!(plan.refusal, Some(Refusal::MissingKeyPart { .. })));
         });
+    }
+}
+
+/// The settings of an issuer called `name`.
+fn issuer(name: &str) -> String {
+    format!("{{ issuer: {name}, audience: api, algorithms: [RS256], jwks: {name}.json }}")
+}
+
+/// Whom `issuer` calls `subject`; no issuer is an API key.
+fn named_by(issuer: Option<&str>, subject: &str) -> Identity {
+    Identity::Known {
+        subject: subject.into(),
+        tier: None,
+        issuer: issuer.map(Into::into),
+        claims: None,
     }
 }

@@ -77,6 +77,7 @@ fn short_and_long_forms_are_accepted_by_both() {
         "gateway: { listen: { address: \"[::1]:8080\" }, trusted_proxies: 10.0.0.7 }".to_owned(),
         "gateway: { upstream: \"unix:/run/app.sock\", request_ids: off, limits: { min_body_rate: 0 } }".to_owned(),
         "upstreams: { app: { servers: https://a.test/, ejection: off } }\ngateway: { upstream: app }".to_owned(),
+        "identity: { jwt: { issuer: a, audience: b, algorithms: RS256, jwks: a.json } }\naccess: { deny: { subject: a, issuer: a } }".to_owned(),
         "access: { allow: [\"::1\", { file: a.txt }], deny: { subject: a, until: 2027-01-01T00:00:00+01:00 } }".to_owned(),
         "admin: off\naccess_log: { to: stderr }".to_owned(),
         "gateway: { listen: { address: 0.0.0.0:8443, tls: { certificates: { certificate: a, key: b }, min_version: 1.3 } } }".to_owned(),
@@ -131,6 +132,9 @@ fn what_is_wrong_is_refused_by_both() {
         format!("identity: {{ jwt: {{ {jwt}, jwks: a, secret: B }} }}"),
         "identity: { jwt: { issuer: a, audience: b, algorithms: none, jwks: c } }".to_owned(),
         "access: { allow: { cidr: 10.0.0.0/8, subject: a } }".to_owned(),
+        format!(
+            "identity: {{ jwt: {{ {jwt}, jwks: a.json }} }}\naccess: {{ allow: {{ cidr: 10.0.0.0/8, issuer: a }} }}"
+        ),
         "access: { allow: { file: a, until: 2027-01-01 } }".to_owned(),
         "access: { deny: { subject: a, until: tomorrow } }".to_owned(),
         "access: { deny: { country: de } }".to_owned(),
