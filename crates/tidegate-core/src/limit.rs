@@ -3,13 +3,15 @@
 mod error;
 
 use core::num::NonZeroU64;
+use core::ops::Range;
 use core::time::Duration;
 
+use crate::Timestamp;
 use crate::algorithm::bucket::Bucket;
 #[cfg(feature = "calendar")]
 use crate::algorithm::calendar::{Calendar, CalendarUnit};
 use crate::algorithm::concurrency::Concurrency;
-use crate::algorithm::fixed_window::{FixedWindow, Grid};
+use crate::algorithm::fixed_window::{FixedWindow, Grid, Span};
 use crate::algorithm::sliding_window::SlidingWindow;
 use crate::algorithm::sliding_window_log::SlidingWindowLog;
 use crate::algorithm::tally::Tally;
@@ -275,6 +277,15 @@ impl Limit {
             Grid::Calendar(calendar) => Some((calendar.unit(), calendar.zone())),
             Grid::Even { .. } => None,
         }
+    }
+
+    /// The aligned window of a fixed window that holds `at`: for stores that count elsewhere, and cannot know a calendar there.
+    pub fn window_at(&self, at: Timestamp) -> Option<Range<Timestamp>> {
+        let Shape::Tally(Tally::FixedWindow(fixed)) = &self.shape else {
+            return None;
+        };
+        let Span { start, end } = fixed.grid().span(at.as_nanos());
+        Some(Timestamp::from_nanos(start)..Timestamp::from_nanos(end))
     }
 
     const fn tally(algorithm: Algorithm, tally: Tally) -> Self {

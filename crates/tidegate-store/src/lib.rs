@@ -10,6 +10,7 @@
 pub mod conformance;
 mod huge_pages;
 mod memory;
+pub mod redis;
 mod store;
 
 pub use memory::Memory;

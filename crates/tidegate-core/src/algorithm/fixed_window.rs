@@ -100,7 +100,7 @@ impl Count {
 }
 
 impl Grid {
-    fn span(&self, at: u64) -> Span {
+    pub(crate) fn span(&self, at: u64) -> Span {
         match self {
             Self::Even { window_ns } => {
                 let start = at - at % window_ns;
