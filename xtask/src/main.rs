@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod command;
+mod conformance;
 mod deny;
 mod edges;
 mod features;
@@ -31,6 +32,8 @@ enum Xtask {
     Test,
     /// Everything a change must pass: format, lints, docs, crate edges, feature sets, the benches' build, wasm32, then `test`.
     Ci,
+    /// Run public test sets of HTTP against the gateway; they are built the first time.
+    Conformance,
     /// Run only the loom models of tidegate-core: every interleaving of a few threads.
     Loom,
     /// Build tidegate-core and tidegate-policy for wasm32-unknown-unknown.
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
     match Xtask::parse() {
         Xtask::Test => test::all(&mut steps),
         Xtask::Ci => ci::all(&mut steps),
+        Xtask::Conformance => conformance::all(&mut steps),
         Xtask::Loom => steps.run("loom", test::loom),
         Xtask::Wasm => steps.run("wasm32", wasm::build),
         Xtask::Deny => steps.run("deny", deny::check),

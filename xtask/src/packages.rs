@@ -17,6 +17,12 @@ pub(crate) struct Tool {
     pub package: &'static str,
 }
 
+/// The real origin of the public test sets.
+pub(crate) const FOR_CONFORMANCE: &[Tool] = &[Tool {
+    program: "nginx",
+    package: "nginx-light",
+}];
+
 /// The real clients, the real balancer and the real origin of the end-to-end tests.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
