@@ -30,6 +30,8 @@ use crate::steps::Steps;
 enum Xtask {
     /// Install what the tests need (as root), then run every test there is.
     Test,
+    /// Install what the tests need (as root), and nothing else.
+    Tools,
     /// Everything a change must pass: format, lints, docs, crate edges, feature sets, the benches' build, wasm32, then `test`.
     Ci,
     /// Run public test sets of HTTP against the gateway; they are built the first time.
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
     let mut steps = Steps::default();
     match Xtask::parse() {
         Xtask::Test => test::all(&mut steps),
+        Xtask::Tools => test::tools(&mut steps),
         Xtask::Ci => ci::all(&mut steps),
         Xtask::Conformance => conformance::all(&mut steps),
         Xtask::Loom => steps.run("loom", test::loom),

@@ -23,7 +23,7 @@ pub(crate) const FOR_CONFORMANCE: &[Tool] = &[Tool {
     package: "nginx-light",
 }];
 
-/// The real clients, the real balancer and the real origin of the end-to-end tests.
+/// The real clients, the real balancer and the real origin of the end-to-end tests, the real store, and what brings others.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
         program: "nginx",
@@ -56,6 +56,14 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
         program: "chromedriver",
         package: "chromium-driver",
+    },
+    Tool {
+        program: "redis-server",
+        package: "redis-server",
+    },
+    Tool {
+        program: "pip3",
+        package: "python3-pip",
     },
 ];
 
