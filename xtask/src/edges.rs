@@ -13,10 +13,14 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["tidegate-policy", "tidegate-store", "tidegate-core"],
     ),
     ("tidegate-policy", &["tidegate-core"]),
-    ("tidegate-store", &["tidegate-core", "tidegate-fixtures"]),
+    (
+        "tidegate-store",
+        &["tidegate-core", "tidegate-fixtures", "tidegate-test-servers"],
+    ),
     ("tidegate-core", &["tidegate-fixtures"]),
     ("tidegate-fixtures", &[]),
-    ("tidegate-e2e", &[]),
+    ("tidegate-e2e", &["tidegate-test-servers"]),
+    ("tidegate-test-servers", &[]),
     ("xtask", &[]),
 ];
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::curl::curl;
-use crate::process::Process;
+use tidegate_test_servers::Process;
 
 const FLAGS: &[&str] = &[
     "--headless",
@@ -33,10 +33,12 @@ impl Browser {
     pub fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
         // It says its port on standard output.
-        let driver = Process::start(Command::new("sh").args(["-c", "exec chromedriver --port=0 >&2"]));
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec chromedriver --port=0 >&2"]);
+        let driver = Process::start(command);
         let port = driver
             .logged(started_on)
-            .expect("chromedriver starts; `cargo xtask test` installs it");
+            .expect("chromedriver starts; `cargo xtask tools` installs it");
         let mut flags: Vec<_> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
         flags.push(format!(
             "--user-data-dir={}",

@@ -80,7 +80,7 @@ pub fn try_curl(arguments: &[&str]) -> Result<Reply, String> {
         ])
         .args(arguments)
         .output()
-        .expect("curl runs; `cargo xtask test` installs it");
+        .expect("curl runs; `cargo xtask tools` installs it");
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::process::Process;
+use tidegate_test_servers::Process;
 
 /// A running `tidegate serve` or `tidegate demo`.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Gateway {
     fn start_with(arguments: &[&str]) -> Self {
         let mut command = Self::command(arguments);
         command.args(["--log-format", "json"]);
-        let process = Process::start(&mut command);
+        let process = Process::start(command);
         let address = process
             .logged(listening)
             .expect("the gateway ended before it listened");

@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::nginx::{PORTS_TRIED, free_address};
-use crate::process::Process;
+use tidegate_test_servers::Process;
 
 /// A running HAProxy that forwards bytes, as they are, to one server.
 #[derive(Debug)]
@@ -30,7 +30,9 @@ impl Haproxy {
             );
             fs::write(&file, text).unwrap();
             // Its main process speaks up when the sockets are bound and its worker runs.
-            let process = Process::start(Command::new("haproxy").arg("-W").arg("-f").arg(&file));
+            let mut command = Command::new("haproxy");
+            command.arg("-W").arg("-f").arg(&file);
+            let process = Process::start(command);
             let ready = |line: &str| line.contains("Loading success").then_some(());
             if process.logged(ready).is_some() {
                 return Self {

@@ -2,7 +2,7 @@
 //! real balancer (HAProxy) and a real origin (nginx).
 //!
 //! A crate of its own, so that `cargo test -p tidegate` needs none of these programs and stays fast; a member of the
-//! workspace, so that `cargo test --workspace` leaves nothing out. `cargo xtask test` installs the programs. A missing one
+//! workspace, so that `cargo test --workspace` leaves nothing out. `cargo xtask tools` installs the programs. A missing one
 //! fails the test that needs it.
 
 mod browser;
@@ -13,9 +13,7 @@ mod haproxy;
 mod load;
 mod nginx;
 mod ordinary;
-mod process;
 mod raw;
-mod wait;
 
 pub use browser::Browser;
 pub use curl::{Reply, curl, try_curl};
@@ -25,6 +23,5 @@ pub use haproxy::Haproxy;
 pub use load::{Counts, h2load, wrk};
 pub use nginx::Nginx;
 pub use ordinary::Ordinary;
-pub use process::Process;
 pub use raw::Raw;
-pub use wait::{PATIENCE, Watch, until};
+pub use tidegate_test_servers::{PATIENCE, Process, Watch, until};

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::wait::Watch;
+use tidegate_test_servers::Watch;
 
 /// What a load generator counted.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub fn wrk(arguments: &[&str]) -> Counts {
 fn run(program: &str, arguments: &[&str]) -> (String, Duration) {
     let watch = Watch::start();
     let output = Command::new(program).args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask test` installs it"));
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask tools` installs it"));
     let took = watch.elapsed();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::process::Process;
-use crate::wait::until;
+use tidegate_test_servers::Process;
+use tidegate_test_servers::until;
 
 const CONFIGURATION: &str = include_str!("nginx.conf");
 /// How often a port that someone else took in between is given up for another.
@@ -119,7 +119,7 @@ fn run(folder: &Path, address: SocketAddr) -> Option<Process> {
         .arg("-p")
         .arg(folder)
         .args(["-e", "stderr", "-c", "nginx.conf"]);
-    let process = Process::start(&mut command);
+    let process = Process::start(command);
     // Sockets are bound before workers start, so connections are taken from here on.
     process.logged(|line| line.contains("start worker process ").then_some(()))?;
     Some(process)

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::raw::Raw;
-use crate::wait::Watch;
+use tidegate_test_servers::Watch;
 
 /// Asks again and again, each time over a new connection, while something else goes on.
 #[derive(Debug)]

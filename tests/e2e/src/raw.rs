@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 
-use crate::wait::PATIENCE;
+use tidegate_test_servers::PATIENCE;
 
 const SILENCE: Duration = Duration::from_millis(100);
 

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// How long an event may take before the test is called hung.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Between two attempts, so that whoever waits leaves the processor to whom it waits for.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// Tries until there is something.
 pub fn until<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     let watch = Watch::start();
@@ -14,7 +17,7 @@ pub fn until<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         assert!(watch.elapsed() < PATIENCE, "never: {what}");
-        thread::yield_now();
+        thread::park_timeout(PAUSE);
     }
 }
 

@@ -9,27 +9,29 @@ use std::{fs, thread};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use crate::spawn::spawn;
 use crate::wait::PATIENCE;
 
-/// A running program whose log (standard error) is read. Dropped, it and its children are killed.
+/// A running program whose log (standard error) is read. Dropped, it and its children are killed; it ends with the test's process
+/// in any case.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    log: Receiver<String>,
+    log: Mutex<Receiver<String>>,
     /// Every line of the log, shown when the test fails.
     said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Process {
     /// Starts `command` in a process group of its own.
-    pub fn start(command: &mut Command) -> Self {
+    pub fn start(mut command: Command) -> Self {
         let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = command
+        command
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask test` installs it"));
+            .process_group(0);
+        let mut child = spawn(command)
+            .unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask tools` installs it"));
         let (sender, log) = mpsc::channel();
         let said = Arc::new(Mutex::new(Vec::new()));
         let all = Arc::clone(&said);
@@ -41,12 +43,17 @@ impl Process {
                 let _ = sender.send(line);
             }
         });
-        Self { child, log, said }
+        Self {
+            child,
+            log: Mutex::new(log),
+            said,
+        }
     }
 
     /// The next log line in which `pick` finds something; None if the program ends before.
     pub fn logged<T>(&self, mut pick: impl FnMut(&str) -> Option<T>) -> Option<T> {
-        while let Ok(line) = self.log.recv_timeout(PATIENCE) {
+        let log = self.log.lock().unwrap();
+        while let Ok(line) = log.recv_timeout(PATIENCE) {
             if let Some(found) = pick(&line) {
                 return Some(found);
             }
@@ -64,9 +71,14 @@ impl Process {
         kill_process(self.pid(), signal).unwrap();
     }
 
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Waits for the end; the log closes then.
     pub fn ended(&mut self) -> ExitStatus {
-        while self.log.recv_timeout(PATIENCE).is_ok() {}
+        while self.log.get_mut().unwrap().recv_timeout(PATIENCE).is_ok() {}
         self.child.wait().unwrap()
     }
 
