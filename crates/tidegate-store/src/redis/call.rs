@@ -9,6 +9,7 @@ use tidegate_core::{Charge, Decision, Decisions, Key, Mode, Outcome, Timestamp};
 
 use super::name;
 use super::numbers::{Kind, Numbers, Uncountable};
+use super::script::Kinds;
 
 /// What one request asks of one lane: all or nothing.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub(crate) struct Call {
     pub(crate) keys: Vec<String>,
     /// The plan, in MessagePack.
     pub(crate) plan: Vec<u8>,
+    /// What the script must know.
+    pub(crate) kinds: Kinds,
     /// How many charges each request has, for reading the answer.
     charges: Vec<Charges>,
 }
@@ -188,6 +191,7 @@ struct Plan {
     limits: HashMap<Numbers, u64>,
     names: Vec<String>,
     strings: u64,
+    kinds: Kinds,
     rows: Vec<[u64; 6]>,
     body: Vec<u8>,
     length: u32,
@@ -201,6 +205,7 @@ impl Plan {
             limits: HashMap::new(),
             names: Vec::new(),
             strings: 0,
+            kinds: Kinds::default(),
             rows: Vec::new(),
             body: Vec::new(),
             length: 0,
@@ -219,6 +224,7 @@ impl Plan {
 
     fn add(&mut self, prefix: &str, ask: &Ask) {
         let kind = ask.limit.kind();
+        self.kinds.insert(kind);
         let names = &mut self.names;
         self.counters.entry((ask.key, kind.letter())).or_insert_with(|| {
             names.push(name::counter(prefix, ask.key, kind));
@@ -268,7 +274,12 @@ impl Plan {
         plan.extend_from_slice(&self.body);
         let mut keys = self.names;
         keys.insert(0, epoch);
-        Call { keys, plan, charges }
+        Call {
+            keys,
+            plan,
+            kinds: self.kinds,
+            charges,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ local function count_log(limit, state)
   return state.total - state.before + state.pending
 end
 
-local log = {
+kinds[6] = {
   load = function(limit, _, empty_since, key)
     local tail = call('GETRANGE', key, -SHORT, -1)
     local length = #tail < SHORT and #tail or call('STRLEN', key)

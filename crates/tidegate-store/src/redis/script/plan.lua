@@ -1,7 +1,6 @@
 -- KEYS: the epoch key, then those of counters, strings first. ARGV: the plan, the store's replication id as the caller knows it, and the
 -- one it knew before. The plan is one list of numbers: how many counters are strings; how many limits, and six numbers for each; then
 -- what is asked, which differs from script to script.
-local kinds = { even_bucket, uneven_bucket, fixed_window, calendar, sliding_window, log, slots }
 local plan = cmsgpack.unpack(ARGV[1])
 local strings = plan[1]
 local limits, cursor = {}, 3

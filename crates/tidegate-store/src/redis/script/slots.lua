@@ -1,6 +1,6 @@
 -- Concurrency: the state is a sorted set with a member for each unit in use: the name of the request that holds it and a number, by the
 -- moment it was taken. limit: kind, slots, time to live.
-local slots = {
+kinds[7] = {
   load = function(limit, _, empty_since, key)
     local state = { key = key, last = 0, taken = {} }
     local latest = call('ZRANGE', key, -1, -1, 'WITHSCORES')

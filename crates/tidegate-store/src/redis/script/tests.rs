@@ -11,7 +11,7 @@ use tidegate_core::{
     Charge, Cost, Decisions, HoldId, Key, KeyHasher, Limit, Mode, Rate, Table, TableSize, Timestamp,
 };
 
-use super::by_callers_clock::{CHARGE, GIVE_BACK};
+use super::{Clock, Kinds, Program, Programs};
 use crate::redis::call::{Ask, Asked, Call, StoreTime};
 
 /// The beginning of a minute, an hour and a day, in microseconds.
@@ -27,6 +27,7 @@ struct Server {
     folder: PathBuf,
     connection: redis::Connection,
     next_key: u64,
+    programs: Programs,
 }
 
 impl Server {
@@ -57,6 +58,7 @@ impl Server {
             folder,
             connection,
             next_key: 0,
+            programs: Programs::new(Clock::Caller),
         }
     }
 
@@ -69,10 +71,10 @@ impl Server {
         KeyHasher::new([9; 16]).key(&self.next_key.to_le_bytes())
     }
 
-    fn eval(&mut self, text: &str, call: &Call, now: u64) -> Vec<i64> {
+    fn eval(&mut self, by: fn(&Programs, Kinds) -> &Program, call: &Call, now: u64) -> Vec<i64> {
         let mut command = redis::cmd("EVAL");
         command
-            .arg(text)
+            .arg(&by(&self.programs, call.kinds).text)
             .arg(call.keys.len())
             .arg(&call.keys)
             .arg(&call.plan)
@@ -84,7 +86,7 @@ impl Server {
 
     fn charge(&mut self, requests: &[&Asked], now: u64) -> Vec<Decisions> {
         let call = Call::charging("tg1", 0, requests);
-        let reply = self.eval(CHARGE, &call, now);
+        let reply = self.eval(Programs::charge, &call, now);
         let (time, answers) = call.answers(&reply).unwrap();
         assert_eq!(time, StoreTime(now));
         answers
@@ -95,7 +97,7 @@ impl Server {
 
     fn give_back(&mut self, spent: &Asked, spent_at: u64, now: u64) {
         let call = Call::giving_back("tg1", 0, spent, StoreTime(spent_at));
-        self.eval(GIVE_BACK, &call, now);
+        self.eval(Programs::give_back, &call, now);
     }
 
     /// What is stored, byte for byte.

@@ -1,81 +1,4 @@
--- Fixed and sliding windows: the state is counts and the moment of the latest spending, which is the key's clock. It never goes back.
-
--- What a limit of `capacity` says to `cost` when `used` is spent. `room_at`: from when it fits, `fresh_at`: from when nothing counts,
--- `fresh_if_spent`: the same if something is spent now.
-local function judge(capacity, used, cost, room_at, fresh_at, fresh_if_spent)
-  local left = used < capacity and capacity - used or 0
-  if cost > 0 and cost <= left then
-    return ALLOW, 0, left - cost, fresh_if_spent - now
-  end
-  local reset = fresh_at > now and fresh_at - now or 0
-  if cost == 0 then
-    return ALLOW, 0, left, reset
-  elseif cost > capacity then
-    return NEVER, 0, left, reset
-  end
-  return DENY, room_at - now, left, reset
-end
-
--- The aligned window that holds `at`; nil if the caller's calendar does not reach that far.
-local function even_window(limit, at)
-  local start = at - at % limit[3]
-  return start, start + limit[3]
-end
-
-local function calendar_window(limit, at)
-  for bound = 3, 5 do
-    if at >= limit[bound] and at < limit[bound + 1] then
-      return limit[bound], limit[bound + 1]
-    end
-  end
-end
-
--- limit: kind, quota, window; or kind, quota and four moments at which windows begin.
-local function fixed_kind(window_at)
-  return {
-    load = function(limit, value, empty_since)
-      local used, last = 0, 0
-      if value and #value == 16 then
-        used, last = unpack_struct('<dd', value)
-        if last > now + BACKSTEP then
-          used, last = 0, 0
-        end
-      end
-      if empty_since then
-        used, last = limit[2], math.max(last, empty_since)
-      end
-      return { used = used, last = last }
-    end,
-    look = function(limit, state, cost)
-      local clock = state.last > now and state.last or now
-      local start, stop = window_at(limit, clock)
-      if not start then
-        return LOST, 0, 0, 0
-      end
-      local used = state.last >= start and state.used or 0
-      return judge(limit[2], used, cost, stop, used > 0 and stop or 0, stop)
-    end,
-    spend = function(limit, state, cost)
-      local clock = state.last > now and state.last or now
-      local start, stop = window_at(limit, clock)
-      state.used = (state.last >= start and state.used or 0) + cost
-      state.last, state.fresh_at = clock, stop
-    end,
-    give_back = function(limit, state, cost, spent_at)
-      local start, stop = window_at(limit, state.last)
-      if start and spent_at >= start and spent_at < stop then
-        state.used = state.used > cost and state.used - cost or 0
-      end
-      state.fresh_at = stop or now
-    end,
-    write = function(key, state)
-      call('SET', key, pack('<dd', state.used, state.last), 'PX', lifetime(state.fresh_at))
-    end,
-  }
-end
-
-local fixed_window = fixed_kind(even_window)
-local calendar = fixed_kind(calendar_window)
+-- Sliding window: the state is the counts of two aligned windows, and the moment of the latest spending, which is the key's clock.
 
 -- The two windows that matter at the key's clock: what of the state falls into which. limit: kind, quota, window.
 local function view(limit, state)
@@ -103,7 +26,7 @@ local function overlap_that_fits(room, units, window)
   return (share(window, room, units))
 end
 
-local sliding_window = {
+kinds[5] = {
   load = function(limit, value, empty_since)
     local state = { start = 0, current = 0, previous = 0, last = 0 }
     if value and #value == 32 then
