@@ -260,7 +260,7 @@ impl PolicySet {
         let (terms, limits, beginnings) = rule.limits_for(policy, asked.identity, asked.now);
         for (limit_index, (limit, beginning)) in limits.iter().zip(beginnings).enumerate() {
             plan.charges.push(Charge {
-                key: key::finish(*beginning, &values),
+                key: key::finish(beginning, &values),
                 limit: &limit.limit,
                 cost,
                 mode: policy.mode,

@@ -199,7 +199,8 @@ impl Recipe {
     /// the numbers are not: a changed quota goes on with the old counter.
     pub(crate) fn beginning(&self, hasher: &KeyHasher, of: Counter<'_>) -> KeyBuilder {
         let mut key = hasher.start();
-        key.part(of.policy.as_bytes());
+        // Of all that a key without parts counts.
+        key.subject(&[of.policy.as_bytes()]);
         key.part(&of.limit_index.to_le_bytes());
         key.part(of.algorithm.as_bytes());
         let (kind, names) = of.whose.parts();
@@ -247,21 +248,33 @@ impl<'a> Whose<'a> {
     }
 }
 
-/// The key that begins with `beginning` and goes on with `values`.
-pub(crate) fn finish(mut beginning: KeyBuilder, values: &Values<'_>) -> Key {
-    for value in values {
-        beginning.part(&[value.kind]);
-        match &value.bytes {
-            Bytes::Text(text) => beginning.part(text),
-            Bytes::Address(address) => beginning.part(address.as_ref()),
-            // The kind says that two parts follow.
-            Bytes::OfIssuer { issuer, text } => {
-                beginning.part(issuer.as_bytes());
-                beginning.part(text.as_bytes())
-            }
-        };
+/// The key that begins with `beginning` and goes on with `values`. The first of them is the subject, whatever its kind: an address
+/// that stands in for nobody's identity is kept where the address is.
+pub(crate) fn finish(beginning: &KeyBuilder, values: &Values<'_>) -> Key {
+    let mut key = beginning.clone();
+    if let Some((first, rest)) = values.split_first() {
+        key.part(&[first.kind]);
+        first.bytes.with_parts(|parts| key.subject(parts));
+        for value in rest {
+            key.part(&[value.kind]);
+            value
+                .bytes
+                .with_parts(|parts| parts.iter().for_each(|part| key.part(part)));
+        }
     }
-    beginning.finish()
+    key.finish()
+}
+
+impl Bytes<'_> {
+    /// The kind of a value says how many parts it has.
+    #[inline]
+    fn with_parts(&self, add: impl FnOnce(&[&[u8]])) {
+        match self {
+            Self::Text(text) => add(&[text]),
+            Self::Address(address) => add(&[address.as_ref()]),
+            Self::OfIssuer { issuer, text } => add(&[issuer.as_bytes(), text.as_bytes()]),
+        }
+    }
 }
 
 impl From {
