@@ -193,7 +193,7 @@ impl From<LogFormatArgument> for LogFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// The policy files; `-` is standard input.
+    /// The policy files, or files of API keys; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How the result is printed.

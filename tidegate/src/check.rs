@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use tidegate_core::KeyHasher;
-use tidegate_policy::{Problem, Problems, Severity};
-use tidegate_server::load::{LoadError, Loaded, PolicySource};
+use tidegate_policy::{Keyring, Problem, Problems, Severity};
+use tidegate_server::load::{Checked, LoadError, Loaded, PolicySource};
 
 use crate::arguments::{CheckArguments, CheckFormat};
 use crate::output;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> ExitCode {
 
 struct Report {
     name: String,
-    result: Result<Loaded, LoadError>,
+    result: Result<Checked, LoadError>,
 }
 
 impl Report {
@@ -44,7 +44,7 @@ impl Report {
             .as_ref()
             .map_or_else(|_| file.display().to_string(), |text| text.name().to_owned());
         // No counter is ever named here, so any secret does.
-        let result = text.and_then(|text| text.load(&KeyHasher::new([0; 16])));
+        let result = text.and_then(|text| text.check(&KeyHasher::new([0; 16])));
         Self { name, result }
     }
 }
@@ -54,14 +54,11 @@ fn human(reports: &[Report]) -> String {
     let mut words = String::new();
     for report in reports {
         match &report.result {
-            Ok(loaded) => {
-                if !loaded.warnings.is_empty() {
-                    output::note(format_args!("{}\n", loaded.warnings));
-                }
+            Ok(checked) => {
                 if !words.is_empty() {
                     words.push('\n');
                 }
-                words.push_str(&valid(&report.name, loaded));
+                words.push_str(&valid(&report.name, checked));
             }
             Err(LoadError::Invalid(problems)) => {
                 output::note(format_args!("{problems}\n\n{}", invalid(&report.name, problems)))
@@ -72,7 +69,35 @@ fn human(reports: &[Report]) -> String {
     words
 }
 
-fn valid(name: &str, loaded: &Loaded) -> String {
+/// What a valid file means. Warnings go to standard error.
+fn valid(name: &str, checked: &Checked) -> String {
+    match checked {
+        Checked::Policies(loaded) => {
+            if !loaded.warnings.is_empty() {
+                output::note(format_args!("{}\n", loaded.warnings));
+            }
+            policies_in_words(name, loaded)
+        }
+        Checked::Keys(keys) => format!("{name}: valid, {}\n", keys_in_words(keys)),
+    }
+}
+
+/// `2 keys, 1 of them revoked, of the tiers free and pro`.
+fn keys_in_words(keys: &Keyring) -> String {
+    let mut words = counted(keys.len(), "key", "keys");
+    if keys.revoked() > 0 {
+        words.push_str(&format!(", {} of them revoked", keys.revoked()));
+    }
+    let tiers: Vec<&str> = keys.tiers().map(|tier| &**tier).collect();
+    match &tiers[..] {
+        [] => words.push_str(", without tiers"),
+        [only] => words.push_str(&format!(", of the tier {only}")),
+        [most @ .., last] => words.push_str(&format!(", of the tiers {} and {last}", most.join(", "))),
+    }
+    words
+}
+
+fn policies_in_words(name: &str, loaded: &Loaded) -> String {
     let policies = loaded.config.policies.policies();
     let mut words = format!(
         "{name}: valid, {}\n",
@@ -115,7 +140,12 @@ fn json(reports: &[Report]) -> String {
 fn file_as_json(report: &Report) -> Value {
     let name = &report.name;
     match &report.result {
-        Ok(loaded) => {
+        Ok(Checked::Keys(keys)) => {
+            let tiers: Vec<&str> = keys.tiers().map(|tier| &**tier).collect();
+            let keys = json!({ "count": keys.len(), "revoked": keys.revoked(), "tiers": tiers });
+            json!({ "file": name, "valid": true, "problems": [], "keys": keys })
+        }
+        Ok(Checked::Policies(loaded)) => {
             let policies: Vec<_> = loaded
                 .config
                 .policies

@@ -29,6 +29,7 @@ pub(crate) use value::{Text, Value};
 use crate::set::body::Reads;
 use code::Node;
 use types::Type;
+use variables::Variable;
 
 /// What the value of an expression is used as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,18 @@ impl Expression {
     /// Which forms of body it looks at.
     pub(crate) fn reads(&self) -> Reads {
         self.reads
+    }
+
+    /// Whether it looks at `identity.tier`.
+    pub(crate) fn looks_at_tiers(&self) -> bool {
+        let mut looks = false;
+        self.node.walk(&mut |node| {
+            looks |= matches!(
+                node,
+                Node::Variable(Variable::IdentityTier) | Node::HasVariable(Variable::IdentityTier)
+            );
+        });
+        looks
     }
 
     /// Whether `when` holds. All readings of one request share its `fuel`.

@@ -84,7 +84,8 @@ impl Problems {
     }
 
     /// These and `more`, in the order of the file: errors before warnings where there are too many.
-    pub(crate) fn and(mut self, more: Self) -> Self {
+    #[must_use]
+    pub fn and(mut self, more: Self) -> Self {
         self.each.extend(more.each);
         self.each.sort_by_key(|problem| problem.severity);
         self.unreported += more.unreported + self.each.len().saturating_sub(MAX_PROBLEMS);

@@ -10,6 +10,7 @@ pub(crate) mod key;
 pub(crate) mod parts;
 pub(crate) mod path;
 pub(crate) mod routes;
+mod tiers;
 pub(crate) mod trie;
 pub(crate) mod views;
 

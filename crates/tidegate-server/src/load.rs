@@ -2,6 +2,7 @@
 
 mod error;
 mod files;
+mod keys_file;
 mod token_keys;
 mod upstream_tls;
 
@@ -12,8 +13,7 @@ use std::sync::Arc;
 
 use tidegate_core::KeyHasher;
 use tidegate_policy::{
-    Access, ApiKeys, Config, FileReport, Forwarding, Identifier, Keyring, PolicyFile, Problems, Tokens,
-    Upstream, compile_all,
+    Access, Config, FileReport, Forwarding, Identifier, PolicyFile, Problems, Tokens, Upstream, compile_all,
 };
 
 use crate::clock::Clock;
@@ -24,6 +24,7 @@ use crate::upstream::TlsClient;
 pub use error::LoadError;
 pub(crate) use error::in_words;
 pub use files::{Checksum, Files, MAX_POLICY_FILES};
+pub use keys_file::Checked;
 pub use token_keys::TokenKeysFault;
 
 /// The policy file that holds when none is given.
@@ -142,16 +143,7 @@ impl PolicySource {
             }
             None => (None, Vec::new()),
         };
-        let api_keys = match &config.identity.api_key {
-            Some(settings) => {
-                let keyring = self.read_keyring(files, &settings.keys)?;
-                Some(ApiKeys {
-                    settings: settings.clone(),
-                    keyring,
-                })
-            }
-            None => None,
-        };
+        let (api_keys, doubts) = self.read_api_keys(files, &config)?;
         let mut report = FileReport::new(*first, others);
         let tls = tls::Source {
             folder: self.folder(),
@@ -160,7 +152,7 @@ impl PolicySource {
             report: &mut report,
         }
         .load(&config.gateway.listen);
-        let warnings = report.finish(warnings);
+        let warnings = report.finish(warnings).and(doubts);
         if warnings.has_errors() {
             return Err(warnings.into());
         }
@@ -239,20 +231,6 @@ impl PolicySource {
             access.read_file(&named, file)?;
         }
         Ok(())
-    }
-
-    /// The key file called `keys` in the policy file.
-    fn read_keyring(&self, files: &mut Files, keys: &str) -> Result<Keyring, LoadError> {
-        let Named { name, text } = self.read_named(files, keys);
-        let text = text.map_err(|error| LoadError::UnreadableKeys {
-            name: name.clone(),
-            named_in: self.name.clone(),
-            error,
-        })?;
-        Ok(Keyring::parse(PolicyFile {
-            name: &name,
-            text: &text,
-        })?)
     }
 
     /// How TLS to `upstream` is spoken, if it is.

@@ -137,12 +137,66 @@ fn the_key_file_that_a_policy_file_names_is_checked_too() {
 }
 
 #[test]
+fn a_keys_file_is_checked_as_what_it_is() {
+    let hash = |digit: &str| format!("sha256:{}", digit.repeat(64));
+    let keys = format!(
+        "# keys\n- {{ hash: '{}', subject: acme, tier: pro }}\n- {{ hash: '{}', subject: b, tier: free, revoked: true }}\n- {{ hash: '{}', subject: c }}\n",
+        hash("a"),
+        hash("b"),
+        hash("c"),
+    );
+    let output = run_with_input(["check", "-"], &keys);
+    assert_eq!(
+        stdout(&output),
+        "<stdin>: valid, 3 keys, 1 of them revoked, of the tiers free and pro\n"
+    );
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    let output = run_with_input(["check", "-", "--format", "json"], &keys);
+    let report: Value = serde_json::from_str(stdout(&output)).unwrap();
+    let expected = serde_json::json!({ "count": 3, "revoked": 1, "tiers": ["free", "pro"] });
+    assert_eq!(report["files"][0]["keys"], expected);
+    let none = run_with_input(["check", "-"], "[]\n");
+    assert_eq!(stdout(&none), "<stdin>: valid, 0 keys, without tiers\n");
+
+    let output = run_with_input(["check", "-"], "- { hash: tg_secret, subject: acme }\n");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains("<stdin>:1:11: error: this is not the hash of a key"),
+        "{said}"
+    );
+    assert!(!said.contains("tg_secret"), "{said}");
+}
+
+#[test]
+fn a_tier_of_a_key_that_no_policy_names_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tidegate.yaml");
+    let keys = format!(
+        "- {{ hash: 'sha256:{}', subject: acme, tier: premum }}\n",
+        "a".repeat(64)
+    );
+    fs::write(folder.path().join("keys.yaml"), keys).unwrap();
+    let policies = "identity: { api_key: { header: x-api-key, keys: keys.yaml } }\n\
+                    policies:\n  - { name: a, key: [identity], limit: { quota: 1, window: 1s }, tiers: { premium: { quota: 9, window: 1s } } }\n";
+    fs::write(&file, policies).unwrap();
+    let output = run(["check", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = stderr(&output);
+    assert!(
+        said.contains("keys.yaml:1:") && said.contains("warning: no policy names this tier"),
+        "{said}"
+    );
+    assert!(said.contains("did you mean `premium`?"), "{said}");
+}
+
+#[test]
 fn every_example_is_valid() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
     let files: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
-        .filter(|path| path.ends_with(".yaml") && !path.ends_with("keys.yaml"))
+        .filter(|path| path.ends_with(".yaml"))
         .collect();
     assert!(!files.is_empty());
     let output = run(["check"].into_iter().chain(files.iter().map(String::as_str)));

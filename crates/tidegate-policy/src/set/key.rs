@@ -132,10 +132,17 @@ mod kind {
 }
 
 impl Recipe {
+    /// The parts that are computed.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.parts.iter().filter_map(|part| match &part.from {
+            From::Expression(expression) => Some(expression),
+            _ => None,
+        })
+    }
+
     /// Whether a part is computed.
     pub(crate) fn has_expressions(&self) -> bool {
-        let is_computed = |part: &Part| matches!(part.from, From::Expression(_));
-        self.parts.iter().any(is_computed)
+        self.expressions().next().is_some()
     }
 
     /// Every part that a request lacks.

@@ -7,7 +7,7 @@ use super::digest::KeyDigest;
 use super::keyring::{Entry, Keyring};
 use crate::document::node::{self, MAX_FILE_BYTES, Node, Place, Spanned, Value};
 use crate::document::report::{Report, nearest};
-use crate::{Identity, PolicyFile, Problems};
+use crate::{Identity, PolicyFile, Problems, Tier};
 
 /// The most characters of a subject or a tier.
 const MAX_NAME_CHARS: usize = 128;
@@ -77,7 +77,7 @@ fn read(root: &Node, keyring: &mut Keyring, report: &mut Report<'_>) {
         return;
     };
     for node in entries {
-        let Some((digest, entry)) = read_entry(node, report) else {
+        let Some((digest, entry)) = read_entry(node, keyring, report) else {
             continue;
         };
         if keyring.add(digest.value, entry).is_err() {
@@ -90,7 +90,11 @@ fn read(root: &Node, keyring: &mut Keyring, report: &mut Report<'_>) {
     }
 }
 
-fn read_entry(node: &Node, report: &mut Report<'_>) -> Option<(Spanned<KeyDigest>, Entry)> {
+fn read_entry(
+    node: &Node,
+    keyring: &mut Keyring,
+    report: &mut Report<'_>,
+) -> Option<(Spanned<KeyDigest>, Entry)> {
     let Value::Map(fields) = &node.value else {
         let message = format!("a key's entry is a mapping, and this is {}", node.value.kind());
         report.error(node.at, message, "write `hash: sha256:…` and `subject: …`");
@@ -108,10 +112,10 @@ fn read_entry(node: &Node, report: &mut Report<'_>) -> Option<(Spanned<KeyDigest
     let digest = required(field("hash"), node.at, "hash", report).and_then(|node| read_hash(node, report));
     let subject =
         required(field("subject"), node.at, "subject", report).and_then(|node| read_name(node, report));
-    let tier = field("tier").map(|node| read_name(node, report));
+    let tier = field("tier").map(|node| read_tier(node, keyring, report));
     let revoked = field("revoked").map_or(Some(false), |node| read_revoked(node, report));
     let tier = match tier {
-        Some(tier) => Some(tier?.into()),
+        Some(tier) => Some(tier?),
         None => None,
     };
     let identity = Identity::of_api_key(subject?, tier);
@@ -171,6 +175,12 @@ fn read_name<'n>(node: &'n Node, report: &mut Report<'_>) -> Option<&'n str> {
         report.error(node.at, "this is not a name", cure);
     }
     name.map(String::as_str)
+}
+
+fn read_tier(node: &Node, keyring: &mut Keyring, report: &mut Report<'_>) -> Option<Tier> {
+    let tier = read_name(node, report)?.into();
+    keyring.note_tier(&tier, node.at);
+    Some(tier)
 }
 
 fn read_revoked(node: &Node, report: &mut Report<'_>) -> Option<bool> {

@@ -1,10 +1,12 @@
 use http::{HeaderMap, HeaderName};
+use tidegate_core::KeyHasher;
 
 use super::{ApiKeys, KeyDigest, KeyFault, Keyring, WeakKey};
 use crate::fixture::{fields, get};
 use crate::identity::Step;
+
 use crate::{
-    ApiKeySettings, Identifier, Identity, IdentityRefusal, KeyPlace, PolicyFile, Request, Treatment,
+    ApiKeySettings, Identifier, Identity, IdentityRefusal, KeyPlace, PolicyFile, Request, Treatment, compile,
 };
 
 const GOOD: &str = "tg_7f3Kq9ZpL2mX8vB4nR6tYw";
@@ -35,6 +37,69 @@ fn parse(text: &str) -> Result<Keyring, String> {
             .map(|problem| format!("{}:{} {}\n", problem.line, problem.column, problem.message))
             .collect()
     })
+}
+
+#[test]
+fn a_file_that_begins_as_a_list_does_holds_keys() {
+    for text in [
+        "- hash: x",
+        "# keys\n---\n\n  - { hash: x }",
+        "[]",
+        "%YAML 1.2\n---\n[ {",
+        "-",
+    ] {
+        assert!(Keyring::is_written_in(text), "{text}");
+    }
+    for text in [
+        "",
+        "# - hash",
+        "policies:\n- name: a",
+        "{ policies: [] }",
+        "--- a",
+    ] {
+        assert!(!Keyring::is_written_in(text), "{text}");
+    }
+}
+
+#[test]
+fn a_tier_that_no_policy_names_is_warned_of_once_without_showing_it() {
+    let entry = |number: usize, tier: &str| {
+        format!(
+            "- {{ hash: '{}', subject: a, tier: {tier} }}\n",
+            digest(&format!("{GOOD}{number}"))
+        )
+    };
+    let text: String = ["premium", "premum", "other", "premum"]
+        .into_iter()
+        .zip(0..)
+        .map(|(tier, number)| entry(number, tier))
+        .collect();
+    let keyring = parse(&text).unwrap();
+    let tiers: Vec<&str> = keyring.tiers().map(|tier| &**tier).collect();
+    assert_eq!(tiers, ["other", "premium", "premum"]);
+    let warnings = |more: &str| {
+        let text = format!("policies: [{{ name: a, limit: {{ quota: 1, window: 1s }}, {more} }}]");
+        let file = PolicyFile {
+            name: "a.yaml",
+            text: &text,
+        };
+        let policies = compile(file, &KeyHasher::new([0; 16])).unwrap().config.policies;
+        keyring.unnamed_tiers("keys.yaml", &policies).to_string()
+    };
+    let tiers = "tiers: { premium: { quota: 2, window: 1s }, max: { quota: 2, window: 1s } }";
+    assert_eq!(
+        warnings(&format!("{tiers}, key: [identity]")),
+        "keys.yaml:2:104: warning: no policy names this tier: its keys get the limits of those without one\n    = did you mean `premium`?\n\n\
+         keys.yaml:3:104: warning: no policy names this tier: its keys get the limits of those without one\n    = write `max` or `premium`, or add it to the `tiers` of a policy"
+    );
+    assert_eq!(warnings("key: [identity]"), "", "only the origin is told");
+    for looks in [
+        "key: [identity], when: has(identity.tier)",
+        "key: [identity], cost: 'identity.tier == \"premum\" ? 1 : 2'",
+        "key: ['identity.tier + \"x\"'], on_missing: skip",
+    ] {
+        assert_eq!(warnings(&format!("{tiers}, {looks}")), "");
+    }
 }
 
 fn api_keys(place: KeyPlace) -> ApiKeys {
