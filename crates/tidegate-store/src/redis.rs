@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "the connection that uses it comes next")]
 
 pub(crate) mod call;
+pub(crate) mod denials;
 pub(crate) mod name;
 pub(crate) mod numbers;
 pub(crate) mod script;

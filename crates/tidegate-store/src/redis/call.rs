@@ -20,7 +20,7 @@ pub(crate) struct Asked {
 }
 
 /// A charge that owns its numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ask {
     pub(crate) key: Key,
     pub(crate) limit: Numbers,

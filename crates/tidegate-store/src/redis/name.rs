@@ -12,7 +12,7 @@ use super::numbers::Kind;
 
 /// The name of a counter.
 pub(crate) fn counter(prefix: &str, key: Key, kind: Kind) -> String {
-    let mut name = shard_prefix(prefix, shard(key));
+    let mut name = shard_prefix(prefix, key.shard());
     name.push(kind.letter());
     name.push(':');
     URL_SAFE_NO_PAD.encode_string(key.hash().to_be_bytes(), &mut name);
@@ -24,11 +24,6 @@ pub(crate) fn epoch(prefix: &str, shard: u8) -> String {
     let mut name = shard_prefix(prefix, shard);
     name.push_str("epoch");
     name
-}
-
-/// The virtual shard of a key.
-pub(crate) fn shard(key: Key) -> u8 {
-    key.hash().to_be_bytes()[0]
 }
 
 fn shard_prefix(prefix: &str, shard: u8) -> String {
@@ -44,7 +39,7 @@ mod tests {
         let key = Key::from_hash(0x2f00_0000_0000_0000_0000_0000_0000_0001);
         let name = counter("tg1", key, Kind::Even);
         assert_eq!(name, "tg1:{2f}:b:LwAAAAAAAAAAAAAAAAAAAQ");
-        assert_eq!(epoch("tg1", shard(key)), "tg1:{2f}:epoch");
+        assert_eq!(epoch("tg1", key.shard()), "tg1:{2f}:epoch");
     }
 
     #[test]
