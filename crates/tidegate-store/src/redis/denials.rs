@@ -3,7 +3,7 @@
 //! Only time makes room under a limit that refused, so until the wait is over the store would refuse the same again. Slots of a
 //! concurrency limit come back at any moment; refusals by them are not kept.
 
-use core::hash::{BuildHasher, Hash, Hasher};
+use core::hash::BuildHasher;
 use core::time::Duration;
 use std::hash::RandomState;
 use std::sync::{Mutex, PoisonError};
@@ -74,10 +74,8 @@ impl Denials {
     }
 
     fn place(&self, asks: &[Ask]) -> Option<&Mutex<Option<Box<Denial>>>> {
-        let mut hasher = self.hasher.build_hasher();
-        asks.hash(&mut hasher);
         let places = self.places.len() as u64;
-        let place = hasher.finish().checked_rem(places)?;
+        let place = self.hasher.hash_one(asks).checked_rem(places)?;
         self.places.get(usize::try_from(place).ok()?)
     }
 }

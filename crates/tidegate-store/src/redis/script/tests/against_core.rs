@@ -68,45 +68,53 @@ impl Written {
 fn written() -> impl Strategy<Value = Written> {
     // From a fifth of a second to a month, and quotas that do and do not divide them; products of the largest do not fit a double.
     let window = prop_oneof![
-        Just(1_000_000u64),
-        Just(60_000_000),
-        Just(86_400_000_000),
-        Just(2_592_000_000_000),
+        Just(SECOND),
+        Just(60 * SECOND),
+        Just(86_400 * SECOND),
+        Just(2_592_000 * SECOND),
         200_000u64..100_000_000
     ];
     let quota = prop_oneof![1u64..12, Just(60), Just(1_000), 1u64..200_000];
     let few = prop_oneof![1u64..12, 50u64..400];
-    (
-        0..7u8,
-        quota,
-        few,
-        window,
-        1u64..20,
-        prop_oneof![Just(0u64), 0u64..3_000_000],
-    )
-        .prop_map(|(kind, quota, few, window, burst, delay)| match kind {
-            0 => Written::Bucket {
+    let delay = prop_oneof![Just(0u64), 0u64..3_000_000];
+    of_each_kind(quota, few, window, delay)
+}
+
+/// Limits of a few microseconds, where each one of them matters.
+fn tiny() -> impl Strategy<Value = Written> {
+    (2u64..40).prop_flat_map(|window| {
+        let delay = prop_oneof![Just(0u64), 0u64..20];
+        of_each_kind(1..window, 1u64..8, Just(window), delay)
+    })
+}
+
+fn of_each_kind(
+    quota: impl Strategy<Value = u64>,
+    few: impl Strategy<Value = u64>,
+    window: impl Strategy<Value = u64>,
+    delay: impl Strategy<Value = u64>,
+) -> impl Strategy<Value = Written> {
+    let numbers = (0..9u8, quota, few, window, 1u64..20, delay);
+    numbers.prop_map(|(kind, quota, few, window, burst, delay)| {
+        let many = quota * 1_000_003;
+        match kind {
+            0 => Written::Fixed { quota: few, window },
+            1 => Written::Fixed { quota: many, window },
+            2 => Written::Sliding { quota: few, window },
+            3 => Written::Sliding { quota: many, window },
+            4 => Written::Log { quota: few, window },
+            5 => Written::Slots {
+                slots: few,
+                ttl: window,
+            },
+            _ => Written::Bucket {
                 quota,
                 window,
                 burst,
                 delay,
             },
-            1 => Written::Fixed { quota: few, window },
-            2 => Written::Sliding { quota: few, window },
-            3 => Written::Log { quota: few, window },
-            4 => Written::Sliding {
-                quota: quota * 1_000_003,
-                window,
-            },
-            5 => Written::Fixed {
-                quota: quota * 1_000_003,
-                window,
-            },
-            _ => Written::Slots {
-                slots: few,
-                ttl: window,
-            },
-        })
+        }
+    })
 }
 
 /// One request: for each charge which of the counters, how many units, and whether it only tells; and how much later it comes.
@@ -118,15 +126,21 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let cost = prop_oneof![4 => Just(1u64), 1 => 0u64..8, 1 => 0u64..500, 1 => 0u64..20_000_000_000];
-    let charges = proptest::collection::vec((0..4usize, cost, proptest::bool::weighted(0.2)), 1..4);
     let later = prop_oneof![
         Just(0u64),
         Just(1),
+        Just(SECOND),
+        Just(60 * SECOND),
         0u64..2_000,
         0u64..2_000_000,
         0u64..100_000_000
     ];
+    steps_that_come(later)
+}
+
+fn steps_that_come(later: impl Strategy<Value = u64>) -> impl Strategy<Value = Vec<Step>> {
+    let cost = prop_oneof![4 => Just(1u64), 1 => 0u64..8, 1 => 0u64..500, 1 => 0u64..20_000_000_000];
+    let charges = proptest::collection::vec((0..4usize, cost, proptest::bool::weighted(0.2)), 1..4);
     let step = (charges, later, any::<bool>()).prop_map(|(charges, later, with_last)| Step {
         charges,
         later,
@@ -230,6 +244,9 @@ fn scaled(mut decisions: Decisions, by: u64) -> Decisions {
     decisions
 }
 
+/// In microseconds.
+const SECOND: u64 = 1_000_000;
+
 const NANOSECOND: Duration = Duration::from_nanos(1);
 const MICROSECOND: Duration = Duration::from_micros(1);
 
@@ -243,6 +260,15 @@ proptest! {
         let limits: Vec<Limit> = written.iter().map(|written| written.limit(MICROSECOND)).collect();
         let twins: Vec<Limit> = written.iter().map(|written| written.limit(NANOSECOND)).collect();
         run(kind, &steps, &limits, &twins, 1);
+    }
+
+    #[test]
+    fn the_script_answers_as_core_does_to_the_microsecond(
+        written in proptest::collection::vec(tiny(), 1..3), steps in steps_that_come(0u64..12),
+    ) {
+        let limits: Vec<Limit> = written.iter().map(|written| written.limit(MICROSECOND)).collect();
+        let twins: Vec<Limit> = written.iter().map(|written| written.limit(NANOSECOND)).collect();
+        run(Kind::Redis70, &steps, &limits, &twins, 1);
     }
 
     #[test]

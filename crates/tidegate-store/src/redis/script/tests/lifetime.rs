@@ -101,3 +101,19 @@ fn a_store_whose_clock_is_beyond_the_calendar_sent_decides_nothing_and_spends_no
         assert_eq!(server.of_counters::<u8>("EXISTS", &both), [0, 0]);
     });
 }
+
+#[test]
+fn a_log_takes_sixteen_bytes_for_each_moment_and_forgets_what_is_over() {
+    Server::with(Kind::Redis70, |server| {
+        let [.., log, _] = limits();
+        let key = server.new_key();
+        let mut bytes_after = |later: u64| {
+            let asked = asking(key, &log, 1, 0, START);
+            server.charge(&[&asked], START + later);
+            server.of_counters::<u64>("STRLEN", &asked)[0]
+        };
+        assert_eq!([0, 0, 1, 1, 2].map(&mut bytes_after), [16, 16, 32, 32, 48]);
+        // The first two moments are over; one record stands for them.
+        assert_eq!(bytes_after(MINUTE + 1), 48);
+    });
+}
