@@ -3,6 +3,7 @@
 //! | backend | the truth is | one decision takes |
 //! | --- | --- | --- |
 //! | [`Memory`] | in this process | less than a microsecond |
+//! | [`Redis`] | in a Redis or Valkey that instances share | one round trip to it |
 //!
 //! With the feature `conformance` there is a suite that every backend passes.
 
@@ -14,4 +15,5 @@ pub mod redis;
 mod store;
 
 pub use memory::Memory;
+pub use redis::Redis;
 pub use store::{Store, StoreError};
