@@ -49,7 +49,11 @@ pub async fn a_refused_shadow_charge_is_not_spent_and_stops_nobody(subject: &imp
             };
             assert!(ask(subject, &[shadow, charge(b, large)], START).await.charged);
 
-            let passed = ask(subject, &[shadow, charge(b, large)], START).await;
+            let another = [shadow, charge(b, large)].map(|charge| Charge {
+                hold: HoldId(2),
+                ..charge
+            });
+            let passed = ask(subject, &another, START).await;
 
             assert!(passed.charged);
             assert!(!passed.each[0].outcome.passes());
