@@ -22,6 +22,10 @@ use super::sentinel::Sentinels;
 /// How often a connection shows that it lives and that it leads to the master.
 const CHECKED_EVERY: Duration = Duration::from_secs(1);
 
+/// How long calls tell that there was another history of writes before. Shards that then see a counter for the first time start with
+/// care, as those do that know the other one.
+const REMEMBERED_FOR: Duration = Duration::from_secs(60);
+
 /// A server, whether connected at the moment or not. Dropping it closes the connection.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -59,7 +63,7 @@ pub(crate) struct Up {
     pub(crate) connection: MultiplexedConnection,
     /// Which history of writes the master has.
     pub(crate) replication: ReplicationId,
-    /// Which one it had when this link was up before.
+    /// Which one there was before, for a while after it changed.
     pub(crate) previous: Option<ReplicationId>,
 }
 
@@ -116,6 +120,7 @@ impl Link {
                 shared: Arc::clone(&shared),
                 name: name.clone(),
                 last: None,
+                before: None,
                 complaints: Vec::new(),
             }
             .run(),
@@ -285,6 +290,8 @@ struct Supervisor {
     name: String,
     /// The history of writes that was last seen.
     last: Option<ReplicationId>,
+    /// The one before, and when it ended.
+    before: Option<(ReplicationId, Instant)>,
     /// The kinds of faults that the log tells of since there was a connection.
     complaints: Vec<Discriminant<Fault>>,
 }
@@ -350,20 +357,29 @@ impl Supervisor {
             }
             match self.check(&mut line.connection, endpoint).await {
                 Err(fault) => return fault,
-                Ok(replication) if self.last.as_ref() != Some(&replication) => {
-                    self.tell(&connection, &replication)
-                }
+                Ok(replication) if self.is_news(&replication) => self.tell(&connection, &replication),
                 Ok(_) => {}
             }
         }
     }
 
+    /// Whether what was told last is true no more.
+    fn is_news(&self, replication: &ReplicationId) -> bool {
+        let forgotten = |(_, ended): &(_, Instant)| ended.elapsed() >= REMEMBERED_FOR;
+        self.last.as_ref() != Some(replication) || self.before.as_ref().is_some_and(forgotten)
+    }
+
     fn tell(&mut self, connection: &MultiplexedConnection, replication: &ReplicationId) {
         let last = self.last.replace(replication.clone());
+        if let Some(last) = last.filter(|last| last != replication) {
+            self.before = Some((last, Instant::now()));
+        }
+        self.before
+            .take_if(|(_, ended)| ended.elapsed() >= REMEMBERED_FOR);
         self.told.send_replace(State::Up(Up {
             connection: connection.clone(),
             replication: replication.clone(),
-            previous: last.filter(|last| last != replication),
+            previous: self.before.as_ref().map(|(before, _)| before.clone()),
         }));
     }
 
