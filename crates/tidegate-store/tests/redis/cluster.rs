@@ -107,6 +107,49 @@ fn a_shard_that_moves_in_agreement_is_followed_without_an_error() {
 }
 
 #[test]
+fn counters_on_their_way_to_another_master_are_followed() {
+    let cluster = start();
+    let store = store(&cluster);
+    let [moving, other] = apart(&cluster);
+    let slot_number = slot(&cluster, moving);
+    let source = &cluster.nodes()[cluster.master_of(slot_number)];
+    let target = &cluster.nodes()[cluster.master_of(slot(&cluster, other))];
+    let id = |node: &Server| -> String { node.ask(&["CLUSTER", "MYID"]) };
+    let limit = per_minute(3);
+    assert_eq!(store.passes(key(moving, 1), &limit), Ok(true));
+
+    let slot = slot_number.to_string();
+    let _: () = target.ask(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id(source)]);
+    let _: () = source.ask(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id(target)]);
+    assert_eq!(
+        store.passes(key(moving, 1), &limit),
+        Ok(true),
+        "it is still there"
+    );
+    let names: Vec<String> = source.ask(&["CLUSTER", "GETKEYSINSLOT", &slot, "10"]);
+    assert_eq!(names.len(), 2, "the counter and the epoch");
+    let port = target.port().to_string();
+    for name in &names {
+        let _: () = source.ask(&["MIGRATE", "127.0.0.1", &port, name, "0", "5000"]);
+    }
+    assert_eq!(
+        store.passes(key(moving, 1), &limit),
+        Ok(true),
+        "it is there already"
+    );
+    assert_eq!(
+        store.passes(key(moving, 1), &limit),
+        Ok(false),
+        "and nothing was forgotten"
+    );
+    assert!(store.figures().retries >= 2, "{:?}", store.figures());
+    for node in [target, source] {
+        let _: () = node.ask(&["CLUSTER", "SETSLOT", &slot, "NODE", &id(target)]);
+    }
+    assert_eq!(store.passes(key(moving, 1), &per_minute(4)), Ok(true));
+}
+
+#[test]
 fn a_request_over_several_masters_spends_everywhere_or_nowhere() {
     let cluster = start();
     let store = store(&cluster);

@@ -1,7 +1,7 @@
 //! Servers that die, hang, lose their connections or become something else.
 
 use tidegate_store::redis::Servers;
-use tidegate_test_servers::{Options, Relay};
+use tidegate_test_servers::{Kind, Options, Relay};
 
 use super::*;
 
@@ -139,7 +139,7 @@ fn a_server_that_is_busy_with_a_script_of_someone_else_is_waited_out() {
         settings: vec!["busy-reply-threshold 1".to_owned()],
         ..Options::default()
     };
-    let server = Server::start(tidegate_test_servers::Kind::Redis70, options);
+    let server = Server::start(Kind::Redis70, options);
     let store = Store::connected(&brisk(Servers::Single(address(&server))));
     store.recovers(key(0, 1));
     std::thread::scope(|scope| {
@@ -170,4 +170,34 @@ fn a_server_without_memory_to_spare_is_an_error_and_not_a_refusal() {
     assert!(watch.elapsed() < SLACK, "trying again would not help");
     let _: () = server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
     store.recovers(key(0, 2));
+}
+
+#[test]
+fn a_server_that_loads_its_data_is_waited_out() {
+    let options = Options {
+        // So that it takes a while, and the server answers meanwhile.
+        settings: vec![
+            "loading-process-events-interval-bytes 1024".to_owned(),
+            "key-load-delay 500".to_owned(),
+        ],
+        ..Options::default()
+    };
+    let mut server = Server::start(Kind::Redis70, options);
+    let fill = "for n = 1, 2000 do redis.call('SET', 'filler' .. n, string.rep('x', 64)) end";
+    let _: () = server.ask(&["EVAL", fill, "0"]);
+    let _: () = server.ask(&["SAVE"]);
+    let store = Store::connected(&brisk(Servers::Single(address(&server))));
+    store.recovers(key(0, 1));
+    std::thread::scope(|scope| {
+        let restarted = scope.spawn(|| server.restart());
+        until("it is back", || {
+            let (_, took) = store.timed(key(0, 1), &per_minute(1_000_000));
+            assert!(took < Settings::TIMEOUT + SLACK, "{took:?}");
+            restarted.is_finished().then_some(())
+        });
+    });
+    assert!(store.figures().retries > 0, "it said so: {:?}", store.figures());
+    let watch = Watch::start();
+    store.recovers(key(0, 1));
+    assert!(watch.elapsed() < Duration::from_secs(3), "{:?}", watch.elapsed());
 }

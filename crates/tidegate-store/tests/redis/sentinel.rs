@@ -56,3 +56,30 @@ fn a_sentinel_that_is_gone_is_passed_over() {
     }));
     store.recovers(key(0, 1));
 }
+
+#[test]
+fn when_the_master_hangs_the_one_that_takes_over_is_found() {
+    let mut group = Sentinel::start(Kind::Redis70, 1);
+    let settings = brisk(Servers::Sentinel {
+        sentinels: addresses(group.sentinels()),
+        service: group.name().to_owned(),
+        login: Login::default(),
+    });
+    let store = Store::connected(&settings);
+    store.recovers(key(0, 1));
+    let master = group.master();
+    group.server(master).stop();
+    let watch = Watch::start();
+    until("the store decides again", || {
+        let (answer, took) = store.timed(key(0, 1), &per_minute(1_000_000));
+        assert!(took < settings.timeout + SLACK, "{took:?}");
+        answer.ok()
+    });
+    assert!(
+        watch.elapsed() < Duration::from_secs(3 + 3),
+        "{:?}",
+        watch.elapsed()
+    );
+    group.server(master).cont();
+    store.recovers(key(0, 1));
+}
