@@ -34,7 +34,7 @@ pub(crate) fn all(steps: &mut Steps) {
     steps.run("packages", || packages::ensure(packages::FOR_CONFORMANCE));
     steps.run("conformance", || {
         run_tests(
-            cargo("test --locked --package tidegate-e2e --test conformance -- --nocapture --test-threads=1")
+            cargo("test --locked --workspace --test conformance -- --nocapture --test-threads=1")
                 .env("TIDEGATE_HTTPWG", HTTPWG.find()?)
                 .env("TIDEGATE_SMUGGLEX", SMUGGLEX.find()?),
         )

@@ -148,8 +148,18 @@ fn build() -> PathBuf {
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
     let release = profile.ends_with("release").then_some("--release");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // Its own test needs it. Only so, its crates have the features that they have in a test run of the workspace, which has built
+    // it then; else fifty of them would be built once more, while the first test that needs it waits.
     let built = Command::new(cargo)
-        .args(["build", "--quiet", "--locked", "--package", "tidegate"])
+        .args([
+            "test",
+            "--quiet",
+            "--locked",
+            "--workspace",
+            "--no-run",
+            "--test",
+            "binary",
+        ])
         .args(release)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();

@@ -14,6 +14,7 @@ mod load;
 mod nginx;
 mod ordinary;
 mod raw;
+mod secure;
 
 pub use browser::Browser;
 pub use curl::{Reply, curl, try_curl};
@@ -24,4 +25,5 @@ pub use load::{Counts, h2load, wrk};
 pub use nginx::Nginx;
 pub use ordinary::Ordinary;
 pub use raw::Raw;
+pub use secure::Secure;
 pub use tidegate_test_servers::{PATIENCE, Process, Watch, until};
