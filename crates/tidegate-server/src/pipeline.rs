@@ -2,12 +2,11 @@
 
 mod ahead;
 mod hold;
+mod turns;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::HOST;
@@ -25,6 +24,8 @@ use crate::record::Record;
 
 pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
 pub(crate) use hold::Hold;
+pub use turns::MOST_WAITING;
+use turns::Turns;
 
 /// Decides about requests: what the policies ask, charged to the store `S`. It lives as long as the process; the policies are what is
 /// live when a request begins.
@@ -33,12 +34,9 @@ pub struct Pipeline<S> {
     clock: Clock,
     stage: Stage,
     store: Arc<S>,
-    waiting: AtomicUsize,
+    turns: Turns,
     bodies: Arc<Held>,
 }
-
-/// Requests that wait for their leaky bucket at one time, in the whole process. More are answered with 503.
-pub const MOST_WAITING: usize = 10_000;
 
 /// Who sends a request.
 pub(crate) struct Caller<'c, D> {
@@ -56,8 +54,8 @@ pub(crate) enum Admission<'l, E> {
     Answered(Response<Bytes>),
     /// It goes on to the upstream.
     Forwarded(Admitted<'l>, Option<E>),
-    /// It should wait, but too many do.
-    Crowded(Admitted<'l>),
+    /// It should wait, but too many do. What was decided is there only if somebody else spent what it had found.
+    Crowded(Option<Admitted<'l>>),
     /// A policy looks at its body, and that cannot be read.
     Unread(NotRead),
 }
@@ -80,7 +78,7 @@ impl<S: Store> Pipeline<S> {
             clock,
             stage,
             store: Arc::new(store),
-            waiting: AtomicUsize::new(0),
+            turns: Turns::new(MOST_WAITING),
             bodies: Arc::default(),
         }
     }
@@ -102,7 +100,7 @@ impl<S: Store> Pipeline<S> {
 
     /// Requests that wait for their leaky bucket.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.turns.waiting()
     }
 
     /// A thread's view of what is live.
@@ -182,10 +180,13 @@ impl<S: Store> Pipeline<S> {
         };
         // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
         let mut slots = Hold::of(&plan, hold, &self.store, &self.clock);
-        let answer = if plan.charges.is_empty() {
-            Ok(Decisions::default())
+        let (answer, place) = if plan.charges.is_empty() {
+            (Ok(Decisions::default()), None)
         } else {
-            self.store.charge(&plan.charges, now).await.map_err(failure)
+            match self.turns.charge(&*self.store, &plan.charges, now).await {
+                Some((answer, place)) => (answer.map_err(failure), place),
+                None => return Admission::Crowded(None),
+            }
         };
         if let Ok(decisions) = &answer {
             slots = slots.filter(|_| decisions.charged);
@@ -203,20 +204,15 @@ impl<S: Store> Pipeline<S> {
             now,
             hold: slots,
         };
-        match course {
-            // Boxed like everything rare, so that the future of a usual request stays small: it is copied into place.
-            Course::Delay(delay) if !Box::pin(self.wait(delay)).await => Admission::Crowded(admitted),
-            Course::Pass | Course::Delay(_) | Course::Reject(_) => Admission::Forwarded(admitted, early),
+        match (course, place) {
+            (Course::Delay(delay), Some(place)) => {
+                // Boxed like everything rare, so that the future of a usual request stays small: it is copied into place.
+                Box::pin(place.wait(delay)).await;
+                Admission::Forwarded(admitted, early)
+            }
+            (Course::Delay(_), None) => Admission::Crowded(Some(admitted)),
+            (Course::Pass | Course::Reject(_), _) => Admission::Forwarded(admitted, early),
         }
-    }
-
-    /// Holds the request back for `delay`; false if too many are held back already. Dropping the future ends the wait.
-    async fn wait(&self, delay: Duration) -> bool {
-        let Some(_place) = Place::taken(&self.waiting, MOST_WAITING) else {
-            return false;
-        };
-        tokio::time::sleep(delay).await;
-        true
     }
 }
 
@@ -262,39 +258,5 @@ fn failure(error: StoreError) -> StoreFailure {
     match error {
         StoreError::Timeout => StoreFailure::Timeout,
         _ => StoreFailure::Unavailable,
-    }
-}
-
-/// One of a bounded number of places.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn taken(places: &'a AtomicUsize, most: usize) -> Option<Self> {
-        // A count and nothing else; no memory is handed over with it.
-        let before = places.fetch_add(1, Ordering::Relaxed);
-        let place = Self(places);
-        (before < most).then_some(place)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_bounded_and_come_back() {
-        let places = AtomicUsize::new(0);
-        let one = Place::taken(&places, 2);
-        let two = Place::taken(&places, 2);
-        assert!(one.is_some() && two.is_some());
-        assert!(Place::taken(&places, 2).is_none());
-        drop(one);
-        assert!(Place::taken(&places, 2).is_some());
     }
 }

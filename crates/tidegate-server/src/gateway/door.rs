@@ -103,7 +103,7 @@ impl<S: Store> Door<S> {
         let admission = pipeline.admit(live, &mut request, caller, hold, record, tokens);
         let (mut admitted, early) = match admission.await {
             Admission::Answered(response) => return response.map(ResponseBody::whole),
-            Admission::Crowded(admitted) => return failed(Fault::Crowded, Some(&admitted), liking, record),
+            Admission::Crowded(admitted) => return failed(Fault::Crowded, admitted.as_ref(), liking, record),
             Admission::Unread(not_read) => return failed(Fault::from(not_read), None, liking, record),
             Admission::Forwarded(admitted, early) => (admitted, early),
         };
