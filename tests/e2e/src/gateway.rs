@@ -61,7 +61,11 @@ impl Gateway {
     }
 
     fn start_with(arguments: &[&str]) -> Self {
-        let mut command = Self::command(arguments);
+        Self::run(Self::command(arguments))
+    }
+
+    /// Starts `command`, one of [`Gateway::command`], and waits until it listens.
+    pub fn run(mut command: Command) -> Self {
         command.args(["--log-format", "json"]);
         let process = Process::start(command);
         let address = process

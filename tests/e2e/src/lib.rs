@@ -5,22 +5,26 @@
 //! workspace, so that `cargo test --workspace` leaves nothing out. `cargo xtask tools` installs the programs. A missing one
 //! fails the test that needs it.
 
+mod authority;
 mod browser;
 mod curl;
 mod echo;
 mod gateway;
 mod haproxy;
+mod issuer;
 mod load;
 mod nginx;
 mod ordinary;
 mod raw;
 mod secure;
 
+pub use authority::{Authority, Certificate};
 pub use browser::Browser;
 pub use curl::{Reply, curl, try_curl};
 pub use echo::EchoOrigin;
 pub use gateway::Gateway;
 pub use haproxy::Haproxy;
+pub use issuer::TokenIssuer;
 pub use load::{Counts, h2load, wrk};
 pub use nginx::Nginx;
 pub use ordinary::Ordinary;
