@@ -1,6 +1,7 @@
 //! Three masters, each with a replica.
 
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 use redis::{Value, from_redis_value_ref};
 
@@ -28,7 +29,13 @@ impl Cluster {
         Self::with(kind, Options::default())
     }
 
-    /// The same of servers with `options`.
+    /// One of Redis 7.0 for all tests of this process, which keep apart by their keys and let it live.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        SHARED.get_or_init(|| Self::start(Kind::Redis70))
+    }
+
+    /// One of servers with `options`.
     pub fn with(kind: Kind, mut options: Options) -> Self {
         options.settings.extend([
             "cluster-enabled yes".into(),

@@ -7,7 +7,9 @@ use redis::{Client, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnecti
 
 /// The user and its password.
 pub(crate) const USER: &str = "tests";
-/// A server that is stopped takes connections and says nothing.
+/// How long it may take to come in. A server that stands still takes connections and says nothing.
+const ENTRY: Duration = Duration::from_secs(2);
+/// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Asks the server at `socket`, over a connection of its own.
@@ -19,7 +21,7 @@ pub(crate) fn ask<T: FromRedisValue>(socket: &Path, words: &[&str]) -> RedisResu
         .set_username(USER)
         .set_password(USER);
     let client = Client::open(connection_info.set_redis_settings(user))?;
-    let mut connection = client.get_connection()?;
+    let mut connection = client.get_connection_with_timeout(ENTRY)?;
     connection.set_read_timeout(Some(ANSWER))?;
     let mut command = redis::cmd(words[0]);
     command.arg(&words[1..]).query(&mut connection)

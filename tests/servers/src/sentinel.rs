@@ -1,5 +1,7 @@
 //! A master and its replicas, and the Sentinels that watch them.
 
+use std::sync::OnceLock;
+
 use crate::kind::Kind;
 use crate::server::{Options, Role, Server};
 use crate::wait::until;
@@ -46,14 +48,25 @@ impl Sentinel {
         own
     }
 
+    /// A Redis 7.0 with a replica for all tests of this process, which keep apart by their keys and let it live.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Sentinel> = OnceLock::new();
+        SHARED.get_or_init(|| Self::start(Kind::Redis70, 1))
+    }
+
     /// What the Sentinels call the master.
     pub fn name(&self) -> &'static str {
         NAME
     }
 
     /// The Sentinels.
-    pub fn sentinels(&mut self) -> &mut [Server] {
-        &mut self.sentinels
+    pub fn sentinels(&self) -> &[Server] {
+        &self.sentinels
+    }
+
+    /// One of them.
+    pub fn sentinel(&mut self, number: usize) -> &mut Server {
+        &mut self.sentinels[number]
     }
 
     /// Where clients find the Sentinels: `redis://`, each.
@@ -66,7 +79,7 @@ impl Sentinel {
         &self.servers
     }
 
-    /// One of them.
+    /// One of the servers.
     pub fn server(&mut self, number: usize) -> &mut Server {
         &mut self.servers[number]
     }

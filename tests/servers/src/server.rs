@@ -103,8 +103,13 @@ impl Server {
 
     /// A Redis 7.0 for all tests of this process, which keep apart by their keys. It lives as long as the process does.
     pub fn shared() -> &'static Self {
-        static SHARED: OnceLock<Server> = OnceLock::new();
-        SHARED.get_or_init(Self::redis)
+        Self::shared_of(Kind::default())
+    }
+
+    /// The same of another kind.
+    pub fn shared_of(kind: Kind) -> &'static Self {
+        static SHARED: [OnceLock<Server>; Kind::ALL.len()] = [const { OnceLock::new() }; Kind::ALL.len()];
+        SHARED[kind as usize].get_or_init(|| Self::start(kind, Options::default()))
     }
 
     pub(crate) fn start_as(role: Role, kind: Kind, options: Options) -> Self {

@@ -59,6 +59,8 @@ fn a_server_that_stands_still_takes_connections_and_says_nothing() {
     server.stop();
     let error = redis::cmd("PING").exec(&mut connection).unwrap_err();
     assert!(error.is_timeout(), "{error}");
+    let error = server.try_ask::<String>(&["PING"]).unwrap_err();
+    assert!(error.is_timeout(), "{error}");
     server.cont();
     until("the server answers again", || connect(&server.url()).ok());
 }

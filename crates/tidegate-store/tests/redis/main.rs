@@ -53,8 +53,7 @@ impl Store {
     }
 
     fn is_connected(&self) -> bool {
-        let figures = self.figures();
-        !figures.servers.is_empty() && figures.servers.iter().all(|server| server.connected)
+        is_connected(&self.figures())
     }
 
     fn figures(&self) -> Figures {
@@ -105,6 +104,11 @@ impl Store {
             passed.count() as u64
         })
     }
+}
+
+/// Whether there is a connection to every server that is known.
+fn is_connected(figures: &Figures) -> bool {
+    !figures.servers.is_empty() && figures.servers.iter().all(|server| server.connected)
 }
 
 /// A store has a clock of its own.

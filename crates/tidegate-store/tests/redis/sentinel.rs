@@ -48,7 +48,7 @@ fn when_the_master_dies_the_one_that_takes_over_is_found_and_its_history_noticed
 fn a_sentinel_that_is_gone_is_passed_over() {
     let mut group = Sentinel::start(Kind::Redis70, 1);
     let sentinels = addresses(group.sentinels());
-    group.sentinels()[0].kill();
+    group.sentinel(0).kill();
     let store = Store::connected(&brisk(Servers::Sentinel {
         sentinels,
         service: group.name().to_owned(),
