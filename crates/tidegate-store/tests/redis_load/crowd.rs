@@ -1,0 +1,262 @@
+//! Two instances and those who ask them.
+
+use core::time::Duration;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use tidegate_core::{Charge, Cost, HoldId, Key, Limit, Mode, Rate, Timestamp};
+use tidegate_store::redis::Settings;
+use tidegate_store::{Redis, Store as _, StoreError};
+use tidegate_test_servers::{Watch, until};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use crate::report::Report;
+
+const INSTANCES: usize = 2;
+/// Of each instance.
+const ASKERS: u32 = 32;
+/// How often each asks: 16,000 requests a second together, if the machine keeps up.
+const EVERY: Duration = Duration::from_millis(4);
+/// One request in so many is for the counter that is spent before the fault.
+const SPENT_EVERY: u32 = 4;
+/// What that counter admits.
+const SPENT: u64 = 500;
+/// What the other one admits: for about three seconds.
+const SPENDING: u64 = 40_000;
+/// Refusals in a row that show that a counter is spent.
+const REFUSALS: u64 = 1_000;
+/// So long that nothing comes back while a test runs.
+const WINDOW: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// The shard of all counters.
+pub(crate) const SHARD: u8 = 0x2f;
+
+/// Clients that ask for two counters all the time: one that is spent soon, and one that is being spent while the fault happens.
+pub(crate) struct Crowd {
+    shared: Arc<Shared>,
+    instances: Vec<Runtime>,
+    askers: JoinSet<()>,
+    timeout: Duration,
+    /// One crowd at a time, in whichever process.
+    _alone: File,
+}
+
+struct Shared {
+    watch: Watch,
+    stopped: AtomicBool,
+    spent: Counter,
+    spending: Counter,
+    longest_us: AtomicU64,
+    timeouts: AtomicU64,
+    unavailable: AtomicU64,
+    /// When each instance came to a decision for the first time since [`Crowd::recovers`] began to look. 0: not yet.
+    decided_us: [AtomicU64; INSTANCES],
+}
+
+struct Counter {
+    key: Key,
+    limit: Limit,
+    quota: u64,
+    admitted: AtomicU64,
+    /// Since the last one that was admitted.
+    refused: AtomicU64,
+}
+
+impl Crowd {
+    /// Connects both instances and lets all begin to ask.
+    pub(crate) fn start(settings: &Settings) -> Self {
+        let alone = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("redis_load.lock"));
+        let alone = alone.expect("a file");
+        alone.lock().expect("a lock");
+        let shared = Arc::new(Shared {
+            watch: Watch::start(),
+            stopped: AtomicBool::new(false),
+            spent: Counter::new(1, SPENT),
+            spending: Counter::new(2, SPENDING),
+            longest_us: AtomicU64::new(0),
+            timeouts: AtomicU64::new(0),
+            unavailable: AtomicU64::new(0),
+            decided_us: Default::default(),
+        });
+        let mut crowd = Self {
+            shared,
+            instances: Vec::new(),
+            askers: JoinSet::new(),
+            timeout: settings.timeout,
+            _alone: alone,
+        };
+        let stores: Vec<_> = (0..INSTANCES).map(|_| crowd.instance(settings)).collect();
+        for (instance, redis) in stores.into_iter().enumerate() {
+            crowd.send_askers(instance, &redis);
+        }
+        crowd
+    }
+
+    /// Waits until the first counter is spent and a quarter of the second.
+    pub(crate) fn gets_going(&self) {
+        let (spent, spending) = (&self.shared.spent, &self.shared.spending);
+        until("the crowd gets going", || {
+            (spent.is_spent() && spending.admitted.load(Relaxed) >= SPENDING / 4).then_some(())
+        });
+    }
+
+    /// Waits until both instances decide again. How long that takes from here.
+    pub(crate) fn recovers(&self) -> Duration {
+        let since = self.shared.watch.elapsed();
+        for decided in &self.shared.decided_us {
+            decided.store(0, Relaxed);
+        }
+        let latest = until("every instance decides again", || {
+            let decided = self.shared.decided_us.iter().map(|moment| moment.load(Relaxed));
+            decided.clone().all(|moment| moment > 0).then(|| decided.max())?
+        });
+        Duration::from_micros(latest).saturating_sub(since)
+    }
+
+    /// Waits until both counters are spent, and says what was measured.
+    pub(crate) fn ends(mut self, fault: &'static str, recovered: Duration) -> Report {
+        let shared = &self.shared;
+        until("all is spent", || {
+            (shared.spent.is_spent() && shared.spending.is_spent()).then_some(())
+        });
+        shared.stopped.store(true, Relaxed);
+        self.instances[0].block_on(async { while self.askers.join_next().await.is_some() {} });
+        Report {
+            fault,
+            timeout: self.timeout,
+            longest: Duration::from_micros(shared.longest_us.load(Relaxed)),
+            recovered,
+            timeouts: shared.timeouts.load(Relaxed),
+            unavailable: shared.unavailable.load(Relaxed),
+            over_spent: shared.spent.over(),
+            over_spending: shared.spending.over(),
+        }
+    }
+
+    /// An instance of Tidegate: a thread, and a store that is connected.
+    fn instance(&mut self, settings: &Settings) -> Arc<Redis> {
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).enable_all().build().expect("a runtime");
+        let redis = Redis::new(settings, runtime.handle().clone()).expect("sound settings");
+        let redis = Arc::new(redis);
+        let (key, limit) = (Key::in_shard(0, SHARD), limit(1));
+        until("the store is connected", || {
+            let charges = [looking(key, &limit)];
+            runtime.block_on(redis.charge(&charges, self.shared.now())).ok()
+        });
+        self.instances.push(runtime);
+        redis
+    }
+
+    fn send_askers(&mut self, instance: usize, redis: &Arc<Redis>) {
+        let handle = self.instances[instance].handle().clone();
+        for asker in 0..ASKERS {
+            let (shared, redis) = (Arc::clone(&self.shared), Arc::clone(redis));
+            let first = EVERY * asker / ASKERS;
+            self.askers
+                .spawn_on(async move { shared.ask(instance, &redis, first).await }, &handle);
+        }
+    }
+}
+
+impl Shared {
+    /// What one client does until it is stopped.
+    async fn ask(&self, instance: usize, redis: &Redis, first: Duration) {
+        let mut pace = interval_at(Instant::now() + first, EVERY);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        for request in 0.. {
+            pace.tick().await;
+            if self.stopped.load(Relaxed) {
+                break;
+            }
+            let counter = match request % SPENT_EVERY {
+                0 => &self.spent,
+                _ => &self.spending,
+            };
+            let charges = [one(counter.key, &counter.limit)];
+            let watch = Watch::start();
+            let answer = redis.charge(&charges, self.now()).await;
+            self.longest_us.fetch_max(micros(watch.elapsed()), Relaxed);
+            match answer {
+                Ok(decisions) => self.decided(instance, counter, decisions.charged),
+                Err(StoreError::Timeout) => count(&self.timeouts),
+                Err(_) => count(&self.unavailable),
+            }
+        }
+    }
+
+    /// What the instances' clocks say.
+    fn now(&self) -> Timestamp {
+        Timestamp::EPOCH.saturating_add(self.watch.elapsed())
+    }
+
+    fn decided(&self, instance: usize, counter: &Counter, admitted: bool) {
+        // A refusal of what is spent may have been remembered.
+        if core::ptr::eq(counter, &self.spending) {
+            let now = micros(self.watch.elapsed());
+            let _ = self.decided_us[instance].compare_exchange(0, now, Relaxed, Relaxed);
+        }
+        if admitted {
+            count(&counter.admitted);
+            counter.refused.store(0, Relaxed);
+        } else {
+            count(&counter.refused);
+        }
+    }
+}
+
+impl Counter {
+    fn new(number: u128, quota: u64) -> Self {
+        Self {
+            key: Key::in_shard(number, SHARD),
+            limit: limit(quota),
+            quota,
+            admitted: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    fn is_spent(&self) -> bool {
+        self.refused.load(Relaxed) >= REFUSALS.min(self.quota)
+    }
+
+    /// What was admitted above the quota; negative if requests that nobody got an answer to have spent some.
+    fn over(&self) -> i64 {
+        self.admitted.load(Relaxed).cast_signed() - self.quota.cast_signed()
+    }
+}
+
+fn limit(quota: u64) -> Limit {
+    let rate = Rate::new(quota, WINDOW).expect("a legal rate");
+    Limit::token_bucket(rate, quota).expect("a legal limit")
+}
+
+fn one(key: Key, limit: &Limit) -> Charge<'_> {
+    Charge {
+        key,
+        limit,
+        cost: Cost::ONE,
+        mode: Mode::Enforce,
+        hold: HoldId(1),
+    }
+}
+
+fn looking(key: Key, limit: &Limit) -> Charge<'_> {
+    Charge {
+        cost: Cost::LOOK,
+        ..one(key, limit)
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Figures: nothing hangs on their order.
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Relaxed);
+}

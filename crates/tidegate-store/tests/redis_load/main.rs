@@ -1,0 +1,52 @@
+//! One limit that two instances hold, asked by 64 at one time, while the store dies, stands still, forgets, fails over or cannot be
+//! reached.
+//!
+//! Each test says what it measured as a line of the table in `docs/store.md`, and holds it to its bound:
+//! `cargo test -p tidegate-store --test redis_load -- --nocapture`.
+#![allow(clippy::expect_used, reason = "a failed check is a failed test")]
+
+mod crowd;
+mod failovers;
+mod faults;
+mod report;
+mod undisturbed;
+
+use core::time::Duration;
+
+use tidegate_store::redis::{Address, Servers, Settings};
+use tidegate_test_servers::{Server, Watch, until};
+
+use crowd::Crowd;
+use report::Bound;
+
+/// How long servers stand still and networks are down.
+const STALL: Duration = Duration::from_secs(2);
+
+/// How long requests may take where nothing goes wrong, however busy the machine is.
+const PATIENT: Duration = Duration::from_secs(2);
+
+/// One server, and the timeout that holds where nothing is said.
+fn single(server: &Server) -> Settings {
+    Settings::new(Servers::Single(address(server)))
+}
+
+fn patient(servers: Servers) -> Settings {
+    Settings {
+        timeout: PATIENT,
+        ..Settings::new(servers)
+    }
+}
+
+fn address(server: &Server) -> Address {
+    Address::new("127.0.0.1", server.port())
+}
+
+fn addresses(servers: &[Server]) -> Vec<Address> {
+    servers.iter().map(address).collect()
+}
+
+/// Until the fault has lasted as long as it should.
+fn endure() {
+    let watch = Watch::start();
+    until("the fault is over", || (watch.elapsed() >= STALL).then_some(()));
+}
