@@ -1,6 +1,7 @@
 //! What is allowed. An illegal limit cannot be built.
 
 mod error;
+mod share;
 
 use core::num::NonZeroU64;
 use core::ops::Range;
