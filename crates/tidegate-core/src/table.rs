@@ -99,6 +99,39 @@ impl Table {
         }
     }
 
+    /// Gives back at `now` what `charges` spent at `granted_at`, where `decisions` are the answers they got then.
+    ///
+    /// If nothing else was asked of a counter meanwhile, it answers as if it had never been charged. Whatever was asked, it
+    /// admits no more than its limit, with what was given back left out: what has come back by itself, or counts no more, is not given
+    /// twice. A counter that was forgotten meanwhile gets up to what is given back too much.
+    pub fn give_back(
+        &self,
+        charges: &[Charge<'_>],
+        decisions: &Decisions,
+        granted_at: Timestamp,
+        now: Timestamp,
+    ) {
+        if !decisions.charged {
+            return;
+        }
+        let spent = charges.iter().zip(&decisions.each);
+        let spent = spent.filter(|(charge, decision)| decision.outcome.passes() && charge.cost.units() > 0);
+        for (charge, decision) in spent {
+            let counted_until = granted_at.saturating_add(decision.reset_after);
+            match charge.limit.shape() {
+                Shape::Bucket(bucket) => {
+                    let ask = Ask {
+                        bucket,
+                        cost: charge.cost.units(),
+                        now: now.as_nanos(),
+                    };
+                    self.buckets.give_back(charge.key, ask, counted_until.as_nanos());
+                }
+                Shape::Tally(tally) => self.ledger.give_back(charge, tally, counted_until, now),
+            }
+        }
+    }
+
     /// Gives back the slot of a concurrency limit that `hold` took under `key`. Twice is the same as once.
     pub fn release(&self, key: Key, hold: HoldId, now: Timestamp) {
         self.ledger.release(key, hold, now);

@@ -87,6 +87,13 @@ impl FixedWindow {
             fresh_at: end.saturating_add(MAX_SKEW_NS),
         }
     }
+
+    /// Gives back `units` of the window that ends at `end`, if that is still the one that is counted.
+    pub(crate) fn give_back(&self, count: &mut Count, units: u64, end: u64) {
+        if self.grid.span(count.last).end == end {
+            count.used = count.used.saturating_sub(units);
+        }
+    }
 }
 
 impl Count {

@@ -79,6 +79,21 @@ impl<T: Copy + PartialEq> Recent<T> {
         self.trim();
     }
 
+    /// Takes `units` off what was spent at `at`.
+    pub(crate) fn give_back(&mut self, units: u64, at: u64) {
+        let first = self.spendings.partition_point(|spending| spending.at < at);
+        let Some(spending) = self.spendings.get_mut(first).filter(|spending| spending.at == at) else {
+            return;
+        };
+        let units = units.min(spending.units);
+        spending.units -= units;
+        self.total -= units;
+        if spending.units == 0 {
+            self.spendings.remove(first);
+            self.trim();
+        }
+    }
+
     fn find_from(&self, first: usize, name: T) -> Option<usize> {
         let mut rest = self.spendings.range(first..);
         rest.position(|spending| spending.name == name)

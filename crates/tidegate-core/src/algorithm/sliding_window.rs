@@ -70,6 +70,15 @@ impl SlidingWindow {
         }
     }
 
+    /// Gives back `units` that count until `until`, if their window is the one of the latest spending or the one before.
+    pub(crate) fn give_back(self, counts: &mut Counts, units: u64, until: u64) {
+        if until == self.end_of_next(counts.start) {
+            counts.current = counts.current.saturating_sub(units);
+        } else if until == counts.start.saturating_add(self.0.window_ns()) {
+            counts.previous = counts.previous.saturating_sub(units);
+        }
+    }
+
     /// Places what was spent in the windows of this limit: the current count at the latest spending, the previous one at the end
     /// of its window. Under an unchanged limit that is where they were counted; under a changed one, the latest they can have been.
     fn view(self, counts: Option<&Counts>, now: u64) -> View {

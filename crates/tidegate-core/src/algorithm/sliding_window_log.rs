@@ -44,4 +44,9 @@ impl SlidingWindowLog {
         log.spend(units, (), self.0.window_ns(), now);
         log
     }
+
+    /// Gives back `units` of the spending that counts until `until`.
+    pub(crate) fn give_back(self, log: &mut Log, units: u64, until: u64) {
+        log.give_back(units, until.saturating_sub(self.0.window_ns()));
+    }
 }

@@ -86,6 +86,21 @@ impl Tally {
         });
     }
 
+    /// Gives back a `cost` that was spent under `hold` and was to count until `counted_until`. What counts no more, or was spent
+    /// by another algorithm, stays as it is.
+    pub(crate) fn give_back(&self, state: &mut State, cost: Cost, hold: HoldId, counted_until: Timestamp) {
+        let (units, until) = (cost.units(), counted_until.as_nanos());
+        match (self, state) {
+            (Self::FixedWindow(limit), State::FixedWindow(count)) => limit.give_back(count, units, until),
+            (Self::SlidingWindow(limit), State::SlidingWindow(counts)) => {
+                limit.give_back(counts, units, until);
+            }
+            (Self::SlidingWindowLog(limit), State::Log(log)) => limit.give_back(log, units, until),
+            (Self::Concurrency(_), State::Slots(slots)) => slots.release(hold),
+            _ => {}
+        }
+    }
+
     /// What the state says, and the moment from which `cost` fits if it does not now.
     fn read(&self, state: Option<&State>, cost: Cost, now: Timestamp) -> (Usage, u64) {
         let (cost, now) = (cost.units(), now.as_nanos());

@@ -125,6 +125,21 @@ impl Buckets {
         step.decision
     }
 
+    /// Gives back the cost of an earlier charge, which left the bucket full at `tat`. A bucket that is forgotten gets nothing.
+    pub(super) fn give_back(&self, key: Key, ask: Ask<'_>, tat: u64) {
+        let place = self.place(key);
+        let home = self.line(place.home).lock();
+        if let Some(slot) = home.find(place.tag) {
+            return give_back_in(&home, slot, place.tag, ask, tat);
+        }
+        let (home, away) = self.lock_away(place, home);
+        for line in [&away, &home] {
+            if let Some(slot) = line.find(place.tag) {
+                return give_back_in(line, slot, place.tag, ask, tat);
+            }
+        }
+    }
+
     /// The way of a key that is not at home.
     #[inline(never)]
     fn charge_away<'a>(&'a self, place: Place, home: Locked<'a>, ask: Ask<'_>) -> Decision {
@@ -229,6 +244,12 @@ fn charge_at_length(line: Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>) -> De
         line.write(slot, ask.entry(tag, tat));
     }
     step.decision
+}
+
+fn give_back_in(line: &Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>, tat: u64) {
+    let found = line.tat(slot);
+    let left = ask.bucket.give_back(found, ask.cost, tat, ask.now);
+    line.write(slot, ask.entry(tag, left));
 }
 
 /// The other line of an entry with `tag` that is in `line`: in the same page, never the same line, and back again.

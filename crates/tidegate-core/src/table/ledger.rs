@@ -76,6 +76,24 @@ impl Ledger {
         }
     }
 
+    /// Gives back what `charge` spent, which was to count until `counted_until`.
+    pub(super) fn give_back(
+        &self,
+        charge: &Charge<'_>,
+        tally: &Tally,
+        counted_until: Timestamp,
+        now: Timestamp,
+    ) {
+        let key = charge.key;
+        let mut shard = self.lock(self.shard_of(key, tally));
+        if let Some(pressure) = shard.pressure(key)
+            && let Some(mut state) = shard.take(key)
+        {
+            tally.give_back(&mut state, charge.cost, charge.hold, counted_until);
+            shard.put(key, state, pressure, now.as_nanos());
+        }
+    }
+
     pub(super) fn usage(&self) -> LedgerUsage {
         let mut usage = LedgerUsage::default();
         for index in 0..self.shards.len() {
