@@ -109,7 +109,7 @@ fn policies_in_words(name: &str, loaded: &Loaded) -> String {
         words.push_str(&format!("\n{forwarding}"));
     }
     for policy in policies {
-        words.push_str(&format!("\n{}\n", InWords(policy)));
+        words.push_str(&format!("\n{}\n", InWords(policy, &loaded.config.store)));
     }
     words
 }
@@ -151,7 +151,7 @@ fn file_as_json(report: &Report) -> Value {
                 .policies
                 .policies()
                 .iter()
-                .map(|policy| json!({ "name": &*policy.name, "words": InWords(policy).to_string() }))
+                .map(|policy| json!({ "name": &*policy.name, "words": InWords(policy, &loaded.config.store).to_string() }))
                 .collect();
             json!({ "file": name, "valid": true, "problems": problems_as_json(&loaded.warnings), "policies": policies })
         }

@@ -5,12 +5,15 @@ mod door;
 use std::fmt::{self, Display, Formatter};
 
 use tidegate_core::{Cost, Mode, Timestamp};
-use tidegate_policy::{Forwarding, HostRewrite, OnStoreFailure, Policy, Route, Upstream, in_words};
+use tidegate_policy::{
+    Consistency, Forwarding, HostRewrite, OnStoreFailure, Policy, Route, Share, StoreSettings, Upstream,
+    in_words,
+};
 
 pub(crate) use door::DoorInWords;
 
-/// A policy in words, a line for each thing it says.
-pub(crate) struct InWords<'a>(pub(crate) &'a Policy);
+/// A policy in words, a line for each thing it says, with what is said of stores where one is shared.
+pub(crate) struct InWords<'a>(pub(crate) &'a Policy, pub(crate) &'a StoreSettings);
 
 impl Display for InWords<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -41,9 +44,14 @@ impl Display for InWords<'_> {
         if policy.cost != Cost::ONE {
             write!(f, "\n  a request costs {}", policy.cost.units())?;
         }
-        match on_store_failure(policy.on_store_failure) {
-            Some(words) => write!(f, "\n  when the store cannot decide, {words}"),
-            None => Ok(()),
+        match policy.consistency {
+            Consistency::Local if self.1.shared.is_none() => Ok(()),
+            Consistency::Local => f.write_str("\n  counted by each instance for itself"),
+            Consistency::Strict => write!(
+                f,
+                "\n  counted by all instances together; while the shared store cannot decide, {}",
+                without_store(policy)
+            ),
         }
     }
 }
@@ -147,11 +155,19 @@ fn day(moment: Timestamp) -> String {
     jiff::Timestamp::from_nanosecond(nanos).map_or_else(|_| moment.to_string(), |moment| moment.to_string())
 }
 
-/// What is said of a choice that is not the default.
-fn on_store_failure(choice: OnStoreFailure) -> Option<&'static str> {
-    match choice {
-        OnStoreFailure::Allow => Some("requests pass"),
-        OnStoreFailure::Deny => Some("requests are refused with 503"),
-        OnStoreFailure::Local => None,
+/// What becomes of requests while the shared store cannot decide.
+fn without_store(policy: &Policy) -> String {
+    match policy.on_store_failure {
+        OnStoreFailure::Allow => "requests pass".to_owned(),
+        OnStoreFailure::Deny => "requests are refused with 503".to_owned(),
+        OnStoreFailure::Local if policy.local_share == Share::default() => {
+            "each instance allows the limit by itself".to_owned()
+        }
+        OnStoreFailure::Local => {
+            format!(
+                "each instance allows {} of the limit by itself",
+                policy.local_share
+            )
+        }
     }
 }

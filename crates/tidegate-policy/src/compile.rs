@@ -3,6 +3,7 @@
 mod access;
 mod answers;
 mod body;
+mod consistency;
 mod expression;
 mod forwarding;
 mod free_keys;
@@ -19,6 +20,7 @@ mod policy;
 mod reject;
 mod schedule;
 mod scope;
+mod store;
 mod upstream;
 
 use tidegate_core::{KeyHasher, Timestamp};
@@ -116,12 +118,17 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     let gateway = gateway::gateway(&document.gateway, report);
     let forwarding = forwarding::forwarding(&document, report);
     let identity = identity::identity(&document.identity, report);
-    let policies = policy::policies(&document.policies, &document.identity, report);
+    let policies = policy::policies(
+        &document.policies,
+        &document.identity,
+        document.store.as_ref(),
+        report,
+    );
     free_keys::warn(&document.policies, &identity, &gateway.trust, report);
     let reject = document.answers.reject.as_ref();
     let reject = reject.map(|text| reject::reject(text, report));
     Config {
-        store: gateway::store(document.store.as_ref(), report),
+        store: store::store(document.store.as_ref(), report),
         policies: policy::set(policies, &identity, reject.as_ref(), hasher, report),
         access: access::access(&document.access, &document.identity, report),
         answers: answers::answers(&document.answers, report),

@@ -6,6 +6,7 @@ mod identity;
 mod listener;
 mod named_file;
 mod operations;
+pub(crate) mod store;
 mod upstream;
 
 pub use forwarding::Forwarding;
@@ -19,6 +20,7 @@ pub use listener::{
 };
 pub use named_file::{FileReport, NamedFile};
 pub use operations::{AccessLog, Admin, LogTarget, Logged, RequestIds};
+pub use store::{HostPort, SecretPlace, SharedStore, StoreLogin, StorePlace, StoreSettings, StoreTls};
 pub use upstream::{
     ClientCertificate, Ejection, HealthCheck, Server, ServerUrl, Upstream, UpstreamError, UpstreamTls,
 };
@@ -46,22 +48,4 @@ pub struct Config {
     pub access_log: Option<AccessLog>,
     /// The policies, compiled.
     pub policies: PolicySet,
-}
-
-/// Where counters are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreSettings {
-    /// In this process.
-    Memory {
-        /// The most memory counters may take. Default: 64 MiB.
-        bytes: usize,
-    },
-}
-
-impl Default for StoreSettings {
-    fn default() -> Self {
-        Self::Memory {
-            bytes: 64 * 1024 * 1024,
-        }
-    }
 }

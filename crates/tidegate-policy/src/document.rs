@@ -21,18 +21,20 @@ pub(crate) mod scalar;
 pub(crate) mod schedule;
 #[cfg(test)]
 mod schema;
+pub(crate) mod store;
 pub(crate) mod upstream;
 mod within;
 
 use access::AccessText;
 use answers::AnswersText;
 use fields::Fields;
-use gateway::{GatewayText, StoreText};
+use gateway::GatewayText;
 use identity::IdentityText;
 use node::{Node, Value};
 use operations::{AccessLogText, AdminText};
 use policy::PolicyText;
 use report::Report;
+use store::StoreText;
 use upstream::{RouteText, UpstreamText};
 
 /// The most policies in a file.

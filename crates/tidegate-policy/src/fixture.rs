@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Key, Limit, Mode, Outcome, Rate};
 
-use crate::{OnStoreFailure, Plan, Policy, PolicyLimit, Request, Source};
+use crate::{Consistency, OnStoreFailure, Plan, Policy, PolicyLimit, Request, Share, Source};
 
 /// A rate per so many milliseconds.
 pub(crate) fn rate(quota: u64, window_ms: u64) -> Rate {
@@ -25,7 +25,9 @@ pub(crate) fn policy(name: &str, limit: Limit) -> Policy {
         mode: Mode::Enforce,
         cost: Cost::ONE,
         expressions: vec![],
+        consistency: Consistency::Strict,
         on_store_failure: OnStoreFailure::Allow,
+        local_share: Share::default(),
         limits: vec![PolicyLimit::new(name, limit)],
         tiers: vec![],
         overrides: vec![],

@@ -11,6 +11,7 @@ mod config;
 mod document;
 mod explain;
 mod expression;
+mod finding;
 #[cfg(test)]
 mod fixture;
 mod identity;
@@ -29,20 +30,22 @@ pub use answer::{Answers, ERRORS, Liking, RateLimitForm, XRateLimit, is_reserved
 pub use compile::{Compiled, PolicyFile, compile, compile_all};
 pub use config::{
     AccessLog, Admin, ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config,
-    Demand, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, IdentitySettings,
-    JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, Listener, ListenerTls, LogTarget, Logged,
-    NamedFile, ProofOrder, ProxyProtocol, RequestIds, Server, ServerUrl, StoreSettings, Timeouts, TlsVersion,
-    TokenPlace, Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
+    Demand, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, HostPort,
+    IdentitySettings, JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, Listener, ListenerTls,
+    LogTarget, Logged, NamedFile, ProofOrder, ProxyProtocol, RequestIds, SecretPlace, Server, ServerUrl,
+    SharedStore, StoreLogin, StorePlace, StoreSettings, StoreTls, Timeouts, TlsVersion, TokenPlace,
+    Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
 };
 pub use explain::{Explained, KeyPart, Match};
 pub use expression::ExpressionFault;
+pub use finding::{Finding, Findings};
 pub use identity::{
     ApiKeys, BadKeySet, ClaimPath, Claims, Identifier, Identity, IdentityRefusal, Judging, KeyDigest,
     KeyFault, KeyRefusal, KeySet, KeySets, KeySource, Keyring, MAX_KEY_SET_BYTES, NamedSubject, Subject,
     Tier, TokenCache, TokenFault, Tokens, WeakKey, WeakSecret,
 };
 pub use plan::{ExpressionFailure, ExpressionField, Plan, Refusal, Source, Terms};
-pub use policy::{OnStoreFailure, Override, Policy, PolicyLimit};
+pub use policy::{Consistency, OnStoreFailure, Override, Policy, PolicyLimit, Share};
 pub use problem::{Problem, Problems, Severity};
 pub use request::{Body, Content, Graphql, Operation, PeerCertificate, Request, Tls};
 pub use set::PolicySet;

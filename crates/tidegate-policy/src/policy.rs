@@ -1,5 +1,6 @@
 //! One policy, as the other parts see it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tidegate_core::{Cost, Limit, Mode, Timestamp};
@@ -21,8 +22,12 @@ pub struct Policy {
     pub cost: Cost,
     /// Which of its fields are expressions, in the order of [`ExpressionField::ALL`].
     pub expressions: Vec<ExpressionField>,
-    /// What happens when the store cannot decide. Default: local.
+    /// Where it counts. Default: strict if instances share a store, else local.
+    pub consistency: Consistency,
+    /// What happens when the shared store cannot decide. Default: local.
     pub on_store_failure: OnStoreFailure,
+    /// How much of its limits this process allows by itself then. Default: all.
+    pub local_share: Share,
     /// The limits of clients without a tier, or with one not named in `tiers`. At least one.
     pub limits: Vec<PolicyLimit>,
     /// The limits of clients with a tier, by its name.
@@ -53,6 +58,8 @@ pub struct PolicyLimit {
     pub label: Arc<str>,
     /// The limit, as stores take it.
     pub limit: Limit,
+    /// What this process allows by itself while the shared store cannot be asked, if that is another limit.
+    pub(crate) share: Option<Limit>,
     /// What clients are told of it.
     pub(crate) told: Told,
 }
@@ -64,12 +71,71 @@ impl PolicyLimit {
             told: Told::new(label, &limit),
             label: label.into(),
             limit,
+            share: None,
+        }
+    }
+
+    /// What this process allows by itself while the shared store cannot be asked.
+    pub fn local(&self) -> &Limit {
+        self.share.as_ref().unwrap_or(&self.limit)
+    }
+}
+
+/// Where a policy counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Consistency {
+    /// In this process: each instance has the limit for itself.
+    Local,
+    /// In the store that all instances share: one limit over all of them.
+    Strict,
+}
+
+impl Consistency {
+    /// The name in policy files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Strict => "strict",
         }
     }
 }
 
-/// What happens to a request when the store cannot decide.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A part of a limit: more than nothing, at most the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share(u32);
+
+impl Share {
+    const WHOLE: u32 = 1_000_000;
+
+    pub(crate) fn of_millionths(millionths: u64) -> Option<Self> {
+        let millionths = u32::try_from(millionths).ok()?;
+        (1..=Self::WHOLE)
+            .contains(&millionths)
+            .then_some(Self(millionths))
+    }
+
+    /// The part in millionths.
+    pub const fn millionths(self) -> u32 {
+        self.0
+    }
+}
+
+/// The whole.
+impl Default for Share {
+    fn default() -> Self {
+        Self(Self::WHOLE)
+    }
+}
+
+/// As a percentage: `12.5%`.
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", f64::from(self.0) / 10_000.0)
+    }
+}
+
+/// What happens to a request when the shared store cannot decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnStoreFailure {
     /// It passes.
     Allow,
@@ -78,4 +144,18 @@ pub enum OnStoreFailure {
     /// This process decides alone.
     #[default]
     Local,
+}
+
+impl OnStoreFailure {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Allow, Self::Deny, Self::Local];
+
+    /// The name in policy files, metrics and logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Local => "local",
+        }
+    }
 }

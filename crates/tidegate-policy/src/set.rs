@@ -1,5 +1,6 @@
 //! The policies, indexed: a request meets only those that may match it.
 
+mod beginnings;
 pub(crate) mod body;
 pub(crate) mod bound;
 pub(crate) mod conditions;
@@ -24,13 +25,16 @@ use crate::document::policy::{OnError, OnMissing};
 use crate::expression::{Expression, Fuel, Scope};
 use crate::plan::{ExpressionFailure, ExpressionField, Refusal, Source, Terms};
 use crate::schedule::Schedule;
-use crate::{ExpressionFault, Identity, NamedSubject, Plan, Policy, PolicyLimit, Prefixes, Request};
+use crate::{
+    Consistency, ExpressionFault, Identity, NamedSubject, Plan, Policy, PolicyLimit, Prefixes, Request,
+};
+use beginnings::Beginnings;
 use body::{BodyRule, OnTooLarge};
 use bound::Bound;
 use conditions::Conditions;
 use host::HostPattern;
 use index::Index;
-use key::{Counter, Found, Recipe, Whose};
+use key::{Found, Recipe};
 use path::PathPattern;
 use views::Segments;
 
@@ -59,12 +63,7 @@ pub(crate) struct Rule {
     schedule: Option<Schedule>,
     /// How it looks at bodies, if it does.
     pub(crate) body: Option<BodyRule>,
-    /// The beginnings of keys, for each limit of the policy itself.
-    own: Vec<KeyBuilder>,
-    /// The same for each tier.
-    tiers: Vec<Vec<KeyBuilder>>,
-    /// The same for each override.
-    overrides: Vec<Vec<KeyBuilder>>,
+    beginnings: Beginnings,
     /// The most charges one request can meet here.
     most_charges: usize,
 }
@@ -111,12 +110,34 @@ impl PolicySet {
             prefixes,
             looks_at_bodies: parts.iter().any(|parts| parts.body.is_some()),
         };
+        let shared = KeyHasher::shared(None);
         for (parts, place) in parts.into_iter().zip(0..) {
             set.index.insert(place, &parts.hosts, &parts.paths);
+            let hasher = match parts.policy.consistency {
+                Consistency::Local => hasher,
+                Consistency::Strict => &shared,
+            };
             set.rules.push(Rule::new(&parts, hasher));
             set.policies.push(parts.policy);
         }
         set
+    }
+
+    /// Names the counters that instances share under `secret`, which then all of them need. Without, they are named by what they count
+    /// alone.
+    pub fn name_shared_under(&mut self, secret: &[u8]) {
+        let hasher = KeyHasher::shared(Some(secret));
+        for (policy, rule) in self.policies.iter().zip(&mut self.rules) {
+            if policy.consistency == Consistency::Strict {
+                rule.beginnings = Beginnings::of(policy, &rule.recipe, &hasher);
+            }
+        }
+    }
+
+    /// Whether a policy counts in the store that instances share.
+    pub fn asks_shared_store(&self) -> bool {
+        let is_strict = |policy: &Policy| policy.consistency == Consistency::Strict;
+        self.policies.iter().any(is_strict)
     }
 
     /// The policies, in the order of the file.
@@ -373,36 +394,11 @@ impl Rule {
     }
 
     fn new(parts: &Parts, hasher: &KeyHasher) -> Self {
-        let Parts { policy, recipe, .. } = parts;
-        let beginnings = |whose: Whose<'_>, limits: &[PolicyLimit]| -> Vec<KeyBuilder> {
-            let beginning = |(limit, limit_index): (&PolicyLimit, u64)| {
-                let counter = Counter {
-                    policy: &policy.name,
-                    limit_index,
-                    algorithm: limit.limit.algorithm().name(),
-                    whose,
-                };
-                recipe.beginning(hasher, counter)
-            };
-            limits.iter().zip(0..).map(beginning).collect()
-        };
-        let own = beginnings(Whose::Own, &policy.limits);
-        let tiers: Vec<_> = policy
-            .tiers
-            .iter()
-            .map(|(tier, limits)| beginnings(Whose::Tier(tier), limits))
-            .collect();
-        let overrides: Vec<_> = policy
-            .overrides
-            .iter()
-            .map(|special| beginnings(Whose::Named(&special.whose), &special.limits))
-            .collect();
-        let special = tiers.iter().chain(&overrides);
+        let beginnings = Beginnings::of(&parts.policy, &parts.recipe, hasher);
+        let special = beginnings.tiers.iter().chain(&beginnings.overrides);
         Self {
-            most_charges: special.map(Vec::len).fold(own.len(), usize::max),
-            own,
-            tiers,
-            overrides,
+            most_charges: special.map(Vec::len).fold(beginnings.own.len(), usize::max),
+            beginnings,
             conditions: parts.conditions.clone(),
             recipe: parts.recipe.clone(),
             exempt: parts.exempt.clone(),
@@ -434,7 +430,7 @@ impl Rule {
         now: Timestamp,
     ) -> (Terms<'set>, &'set [PolicyLimit], &'set [KeyBuilder]) {
         let Identity::Known { subject, tier, .. } = identity else {
-            return (Terms::Own, &policy.limits, &self.own);
+            return (Terms::Own, &policy.limits, &self.beginnings.own);
         };
         let overrides = &policy.overrides;
         let mut places = NamedSubject::places(overrides, subject, |special| &special.whose);
@@ -445,16 +441,17 @@ impl Rule {
         });
         if let Some(place) = place {
             let special = &overrides[place];
-            return (Terms::Override(special), &special.limits, &self.overrides[place]);
+            let beginnings = &self.beginnings.overrides[place];
+            return (Terms::Override(special), &special.limits, beginnings);
         }
         if let Some(tier) = tier {
-            let tiers = policy.tiers.iter().zip(&self.tiers);
+            let tiers = policy.tiers.iter().zip(&self.beginnings.tiers);
             for ((name, limits), beginnings) in tiers {
                 if name == tier {
                     return (Terms::Tier(name), limits, beginnings);
                 }
             }
         }
-        (Terms::Own, &policy.limits, &self.own)
+        (Terms::Own, &policy.limits, &self.beginnings.own)
     }
 }

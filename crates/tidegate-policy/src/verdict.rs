@@ -6,9 +6,9 @@ mod tests;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tidegate_core::{Decision, Decisions, Mode, Outcome};
+use tidegate_core::{Charge, Decision, Decisions, Mode, Outcome};
 
-use crate::{OnStoreFailure, Plan, Refusal, Source};
+use crate::{Finding, Findings, OnStoreFailure, Plan, Refusal, Source};
 
 /// What becomes of a request, and what its limits said.
 #[derive(Clone, Debug)]
@@ -93,6 +93,9 @@ pub enum StoreFailure {
 }
 
 impl StoreFailure {
+    /// Every way to fail.
+    pub const ALL: [Self; 3] = [Self::Timeout, Self::Unavailable, Self::Garbled];
+
     /// The name in header fields, metrics and logs.
     pub const fn name(self) -> &'static str {
         match self {
@@ -110,21 +113,52 @@ impl<'set> Plan<'set> {
     /// For policies that say `on_store_failure: local`, charge this process's own share first and conclude with those
     /// decisions; without them such policies let the request pass.
     pub fn conclude(&self, answer: Result<&Decisions, StoreFailure>) -> Verdict<'set> {
-        let mut verdict = match (self.refusal, answer) {
+        let verdict = match (self.refusal, answer) {
             (Some(refusal), _) => Verdict::bare(Course::Reject(Reason::Unplanned(refusal))),
-            (None, Ok(decisions)) if decisions.each.len() == self.charges.len() => self.weigh(decisions),
+            (None, Ok(decisions)) if decisions.each.len() == self.charges.len() => {
+                self.weigh(decisions.each.iter().copied().map(Some))
+            }
             (None, Ok(_)) => self.without_store(StoreFailure::Garbled),
             (None, Err(failure)) => self.without_store(failure),
         };
+        self.told_of_shadows(verdict)
+    }
+
+    /// Adds what a policy in shadow mode would have refused before any limit was asked.
+    fn told_of_shadows(&self, mut verdict: Verdict<'set>) -> Verdict<'set> {
         if let Some(&refusal) = self.shadow_refusals.first() {
             verdict.shadow.get_or_insert(Shadow::Unplanned(refusal));
         }
         verdict
     }
 
-    fn weigh(&self, decisions: &Decisions) -> Verdict<'set> {
+    /// The same, where charges were decided in several places, of which the shared store may have failed: then each policy goes by its
+    /// `on_store_failure`, and one enforced policy that denies is enough.
+    pub fn conclude_findings(&self, findings: &Findings) -> Verdict<'set> {
+        let Some(failure) = findings.failure else {
+            return self.told_of_shadows(self.weigh(findings.each.iter().map(Finding::decision)));
+        };
+        let charges = self.charges.iter().zip(&self.sources).zip(&findings.each);
+        let mut failed = charges.filter(|(_, finding)| **finding == Finding::Failed);
+        let denied = failed.any(|((charge, source), _)| denies(charge, source));
+        let verdict = if denied {
+            Verdict::bare(Course::Reject(Reason::StoreFailed))
+        } else {
+            self.weigh(findings.each.iter().map(Finding::decision))
+        };
+        self.told_of_shadows(Verdict {
+            failure: Some(failure),
+            ..verdict
+        })
+    }
+
+    /// `decisions` has one for each charge, if it was decided.
+    fn weigh(&self, decisions: impl Iterator<Item = Option<Decision>>) -> Verdict<'set> {
         let mut verdict = Verdict::bare(Course::Pass);
-        for ((charge, &source), &decision) in self.charges.iter().zip(&self.sources).zip(&decisions.each) {
+        for ((charge, &source), decision) in self.charges.iter().zip(&self.sources).zip(decisions) {
+            let Some(decision) = decision else {
+                continue;
+            };
             let reading = Reading { source, decision };
             match charge.mode {
                 Mode::Enforce => verdict.add(reading),
@@ -138,12 +172,8 @@ impl<'set> Plan<'set> {
     }
 
     fn without_store(&self, failure: StoreFailure) -> Verdict<'set> {
-        let mut enforced = self
-            .charges
-            .iter()
-            .zip(&self.sources)
-            .filter(|(charge, _)| charge.mode == Mode::Enforce);
-        let denied = enforced.any(|(_, source)| source.policy.on_store_failure == OnStoreFailure::Deny);
+        let mut charges = self.charges.iter().zip(&self.sources);
+        let denied = charges.any(|(charge, source)| denies(charge, source));
         let course = if denied {
             Course::Reject(Reason::StoreFailed)
         } else {
@@ -193,6 +223,11 @@ impl<'set> Verdict<'set> {
         self.course = harsher(self.course, reading.decision.outcome);
         self.readings.push(reading);
     }
+}
+
+/// Whether a request is refused if this charge cannot be decided.
+fn denies(charge: &Charge<'_>, source: &Source<'_>) -> bool {
+    charge.mode == Mode::Enforce && source.policy.on_store_failure == OnStoreFailure::Deny
 }
 
 /// Orders decisions by how much they hold a client back: never, then the longest wait, then the least left, then the

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::{PolicyFile, StoreSettings, compile, in_words};
+use tidegate_policy::{PolicyFile, compile, in_words};
 
 fn examples() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -96,7 +96,7 @@ fn the_reference_of_policy_files_tells_the_defaults_that_hold() {
     let path = examples().join("../docs/policy-file.md");
     let text = fs::read_to_string(path).unwrap();
     let (timeouts, bounds) = (config.gateway.timeouts, config.gateway.bounds);
-    let StoreSettings::Memory { bytes } = config.store;
+    let bytes = config.store.memory_bytes;
     for told in [
         format!("| `listen` | `{}` |", config.gateway.listen[0].address),
         format!("| `connect` | `{}s` |", timeouts.connect.as_secs()),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
-use tidegate_policy::{Admin, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, StoreSettings, Upstream};
+use tidegate_policy::{Admin, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, Upstream};
 use tidegate_store::Memory;
 use tokio::runtime::{Builder, Runtime};
 
@@ -167,6 +167,11 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     };
     let mut files = Files::default();
     let Ready { live, warnings } = loader.load(&mut files)?;
+    if live.config.store.shared.is_some() {
+        return Err(BootError::SharedStore {
+            policies_name: loader.source.name().to_owned(),
+        });
+    }
     let forwarding = live.config.forwarding.clone();
     let speak_tls = live.tls.iter().map(Option::is_some).collect();
     let mut settings = Settings::configured(&live.config.gateway, &live.tls);
@@ -175,7 +180,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let access_log = settings.access_log.clone();
     let admin_at = options.admin.unwrap_or(live.config.admin);
     let policies = live.config.policies.policies().to_vec();
-    let store = Memory::new(table_size(live.config.store, &policies));
+    let store = Memory::new(table_size(live.config.store.memory_bytes, &policies));
     let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
     let token_keys = fetch_token_keys(&stage, &clock)?;
     let pipeline = Pipeline::new(stage.clone(), store, clock.clone());
@@ -343,8 +348,7 @@ fn random_hasher() -> Result<KeyHasher, BootError> {
 
 /// The memory goes to what the policies need: buckets, the other algorithms, or half to each. What they do not need yet gets a
 /// part all the same, since a reload may bring policies that do.
-fn table_size(settings: StoreSettings, policies: &[Policy]) -> TableSize {
-    let StoreSettings::Memory { bytes } = settings;
+fn table_size(bytes: usize, policies: &[Policy]) -> TableSize {
     let is_bucket = |limit: &PolicyLimit| {
         matches!(
             limit.limit.algorithm(),

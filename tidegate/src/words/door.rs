@@ -28,6 +28,9 @@ impl Display for DoorInWords<'_> {
         for line in proofs(config) {
             writeln!(f, "knows clients by {line}")?;
         }
+        if let Some(store) = &config.store.shared {
+            writeln!(f, "counts in {store}, waits {:?} for it at most", store.timeout)?;
+        }
         config
             .access
             .in_words()

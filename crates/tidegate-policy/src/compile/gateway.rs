@@ -1,4 +1,4 @@
-//! What `gateway` and `store` mean.
+//! What `gateway` means.
 
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -10,16 +10,13 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::listener;
-use crate::config::{Bounds, ForwardedField, Gateway, StoreSettings, Timeouts, Trust};
-use crate::document::gateway::{BoundsText, GatewayText, StoreText, TimeoutsText};
+use crate::config::{Bounds, ForwardedField, Gateway, Timeouts, Trust};
+use crate::document::gateway::{BoundsText, GatewayText, TimeoutsText};
 use crate::document::node::Spanned;
 use crate::document::report::{Report, quoted};
 
 /// The longest timeout.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// How much memory counters can do with, and how much they may be given: from 64 KiB to 1 TiB.
-const STORE_BYTES: RangeInclusive<u64> = 1 << 16..=1 << 40;
 
 /// How many worker threads there may be.
 const WORKERS: RangeInclusive<u64> = 1..=1024;
@@ -66,29 +63,6 @@ pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
             .request_ids
             .as_ref()
             .map_or(default.request_ids, |ids| ids.value),
-    }
-}
-
-pub(super) fn store(text: Option<&StoreText>, report: &mut Report<'_>) -> StoreSettings {
-    let default = StoreSettings::default();
-    match text {
-        None => default,
-        Some(StoreText::Named(name)) if name.value == "memory" => default,
-        Some(StoreText::Named(name)) => {
-            let message = if name.value.contains("://") {
-                format!(
-                    "the store {} is not available in this version",
-                    quoted(&name.value)
-                )
-            } else {
-                format!("there is no store {}", quoted(&name.value))
-            };
-            report.error(name.at, message, "write `memory`, or remove the field");
-            default
-        }
-        Some(StoreText::Memory(bytes)) => {
-            within(bytes, STORE_BYTES, report).map_or(default, |bytes| StoreSettings::Memory { bytes })
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::named::{named, warn_of_namesakes};
-use super::policy::limits;
+use super::policy::TermsOf;
 use crate::document::identity::IdentityText;
 use crate::document::policy::PolicyText;
 use crate::document::report::{Report, quoted};
@@ -12,9 +12,9 @@ use crate::policy::Override;
 /// The most overrides of a policy.
 const MAX_OVERRIDES: usize = 10_000;
 
-/// The overrides of the policy called `name`, sorted by subject.
+/// The overrides of a policy, sorted by subject.
 pub(super) fn overrides(
-    name: &str,
+    terms: TermsOf<'_>,
     text: &PolicyText,
     identity: &IdentityText,
     report: &mut Report<'_>,
@@ -33,7 +33,7 @@ pub(super) fn overrides(
     let mut places = HashMap::new();
     let mut overrides = Vec::new();
     for text_of_one in text.overrides.iter().take(MAX_OVERRIDES) {
-        let limits = limits(name, &text_of_one.limits, text.fixed_cost(), report);
+        let limits = terms.limits(&text_of_one.limits, report);
         let (Some(text), Some(until)) = (&text_of_one.named, &text_of_one.until) else {
             continue;
         };

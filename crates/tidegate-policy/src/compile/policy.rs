@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tidegate_core::{Cost, KeyHasher, MAX_CHARGES, Mode};
+use tidegate_core::{Cost, KeyHasher, Limit, MAX_CHARGES, Mode};
 
+use super::consistency::{Counting, counting};
 use super::{access, body, expression, key, limit, matching, overrides, reject, schedule, scope};
 use crate::answer::reject::Reject;
 use crate::config::IdentitySettings;
@@ -13,8 +14,9 @@ use crate::document::limit::LimitText;
 use crate::document::node::{Place, Spanned};
 use crate::document::policy::{CostText, OnError, PolicyText};
 use crate::document::report::{Report, quoted};
+use crate::document::store::StoreText;
 use crate::expression::Use;
-use crate::policy::{OnStoreFailure, Policy, PolicyLimit};
+use crate::policy::{Policy, PolicyLimit};
 use crate::set::bound::Bound;
 use crate::set::key::Recipe;
 use crate::set::{Expressions, Parts, PolicySet};
@@ -36,7 +38,12 @@ pub(super) struct Right {
 }
 
 /// What every policy in `texts` means. Those with errors are left out, the errors are in `report`.
-pub(super) fn policies(texts: &[PolicyText], identity: &IdentityText, report: &mut Report<'_>) -> Vec<Right> {
+pub(super) fn policies(
+    texts: &[PolicyText],
+    identity: &IdentityText,
+    store: Option<&StoreText>,
+    report: &mut Report<'_>,
+) -> Vec<Right> {
     let mut places: HashMap<&str, Place> = HashMap::new();
     for name in texts.iter().filter_map(|text| text.name.as_ref()) {
         if let Some(earlier) = places.insert(&name.value, name.at) {
@@ -56,7 +63,7 @@ pub(super) fn policies(texts: &[PolicyText], identity: &IdentityText, report: &m
         let message = "there are no policies: nothing is limited";
         report.warning(Place::START, message, "add `policies:` with a list of them");
     }
-    let right = |text| right(text, identity, report);
+    let right = |text| right(text, identity, store, report);
     texts.iter().filter_map(right).collect()
 }
 
@@ -119,14 +126,25 @@ fn bound_charges(set: &PolicySet, places: &[Place], report: &mut Report<'_>) {
     }
 }
 
-fn right(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) -> Option<Right> {
+fn right(
+    text: &PolicyText,
+    identity: &IdentityText,
+    store: Option<&StoreText>,
+    report: &mut Report<'_>,
+) -> Option<Right> {
     let earlier_errors = report.errors();
-    let parts = parts(text, identity, report)?;
+    let counting = counting(text, store, report);
+    let parts = parts(text, identity, counting, report)?;
     let is_right = text.is_right && report.errors() == earlier_errors;
     is_right.then_some(Right { at: text.at, parts })
 }
 
-fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) -> Option<Parts> {
+fn parts(
+    text: &PolicyText,
+    identity: &IdentityText,
+    counting: Counting,
+    report: &mut Report<'_>,
+) -> Option<Parts> {
     let name = text
         .name
         .as_ref()
@@ -137,20 +155,23 @@ fn parts(text: &PolicyText, identity: &IdentityText, report: &mut Report<'_>) ->
     let recipe = key::recipe(text, &paths, identity, report);
     let expressions = expressions(text, report);
     let body = body::rule(text, &conditions, recipe.as_ref(), &expressions, report);
-    let label = name.unwrap_or("policy");
-    let limits = limits(label, &text.limits, text.fixed_cost(), report);
-    let tiers = tiers(label, text, identity, report);
-    let overrides = overrides::overrides(label, text, identity, report);
+    let terms = TermsOf {
+        name: name.unwrap_or("policy"),
+        cost: text.fixed_cost(),
+        counting,
+    };
+    let limits = terms.limits(&text.limits, report);
+    let tiers = tiers(terms, text, identity, report);
+    let overrides = overrides::overrides(terms, text, identity, report);
     let policy = Policy {
         name: name?.into(),
         scope: scope::in_words(text).into(),
         mode: text.mode.as_ref().map_or(Mode::default(), |mode| mode.value),
         cost: cost(text.fixed_cost(), report),
         expressions: fields_with(&expressions, recipe.as_ref()),
-        on_store_failure: text
-            .on_store_failure
-            .as_ref()
-            .map_or(OnStoreFailure::default(), |said| said.value),
+        consistency: counting.consistency,
+        on_store_failure: counting.on_store_failure,
+        local_share: counting.local_share,
         limits,
         tiers,
         overrides,
@@ -205,9 +226,9 @@ fn fields_with(expressions: &Expressions, recipe: Option<&Recipe>) -> Vec<Expres
     fields
 }
 
-/// The limits of each tier of the policy called `name`.
+/// The limits of each tier.
 fn tiers(
-    name: &str,
+    terms: TermsOf<'_>,
     text: &PolicyText,
     identity: &IdentityText,
     report: &mut Report<'_>,
@@ -223,7 +244,7 @@ fn tiers(
     }
     let mut tiers = Vec::new();
     for (tier, texts) in &text.tiers {
-        let limits = limits(name, texts, text.fixed_cost(), report);
+        let limits = terms.limits(texts, report);
         if let Some(tier) = checked_name(tier, "a tier", report) {
             tiers.push((tier.into(), limits));
         }
@@ -242,40 +263,51 @@ fn cost(text: Option<&Spanned<u64>>, report: &mut Report<'_>) -> Cost {
     Cost::new(cost.value)
 }
 
-/// The limits in `texts`, labelled after the policy `name`.
-pub(super) fn limits(
-    name: &str,
-    texts: &[LimitText],
-    cost: Option<&Spanned<u64>>,
-    report: &mut Report<'_>,
-) -> Vec<PolicyLimit> {
-    let mut limits = Vec::new();
-    for (text, number) in texts.iter().zip(1..) {
-        let Some(limit) = limit::limit(text, report) else {
-            continue;
-        };
-        if let Some(cost) = cost
-            && cost.value > limit.capacity()
-        {
-            let message = format!(
-                "a cost of {} is more than this limit ever holds: {}",
-                cost.value,
-                limit.capacity()
-            );
-            report.error(
-                text.at,
-                message,
-                "raise `burst` (or `quota`) to the cost, or lower the cost",
-            );
+/// What the limits of a policy, those of its tiers and overrides included, have in common.
+#[derive(Clone, Copy)]
+pub(super) struct TermsOf<'t> {
+    /// The policy's name: limits are labelled after it.
+    name: &'t str,
+    /// What every request costs, if that is known.
+    cost: Option<&'t Spanned<u64>>,
+    counting: Counting,
+}
+
+impl TermsOf<'_> {
+    /// The limits in `texts`.
+    pub(super) fn limits(self, texts: &[LimitText], report: &mut Report<'_>) -> Vec<PolicyLimit> {
+        let mut limits = Vec::new();
+        for (text, number) in texts.iter().zip(1..) {
+            let Some(limit) = limit::limit(text, report) else {
+                continue;
+            };
+            self.judge_cost(&limit, text, report);
+            self.counting.check(&limit, text, report);
+            let label = if texts.len() == 1 {
+                self.name.to_owned()
+            } else {
+                format!("{}/{number}", self.name)
+            };
+            let share = self.counting.local(&limit, text, report);
+            limits.push(PolicyLimit {
+                share,
+                ..PolicyLimit::new(&label, limit)
+            });
         }
-        let label = if texts.len() == 1 {
-            name.to_owned()
-        } else {
-            format!("{name}/{number}")
-        };
-        limits.push(PolicyLimit::new(&label, limit));
+        limits
     }
-    limits
+
+    fn judge_cost(self, limit: &Limit, text: &LimitText, report: &mut Report<'_>) {
+        let Some(cost) = self.cost.filter(|cost| cost.value > limit.capacity()) else {
+            return;
+        };
+        let (cost, capacity) = (cost.value, limit.capacity());
+        report.error(
+            text.at,
+            format!("a cost of {cost} is more than this limit ever holds: {capacity}"),
+            "raise `burst` (or `quota`) to the cost, or lower the cost",
+        );
+    }
 }
 
 /// `name`, if it can stand in headers, logs and metrics as it is.

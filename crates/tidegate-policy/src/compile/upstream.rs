@@ -105,9 +105,18 @@ fn tls(text: &TlsText, has_tls: bool, report: &mut Report<'_>) -> UpstreamTls {
             report.error(ca.at, message, "remove `insecure_skip_verify`");
         }
     }
-    if let Some(name) = &text.server_name
-        && !is_server_name(&name.value)
-    {
+    UpstreamTls {
+        ca: text.ca.as_ref().map(|ca| ca.value.clone()),
+        server_name: server_name(text.server_name.as_ref(), report),
+        client: client_certificate(text.certificate.as_ref(), text.key.as_ref(), report),
+        insecure_skip_verify: insecure.is_some_and(|insecure| insecure.value),
+    }
+}
+
+/// The name that certificates must have.
+pub(super) fn server_name(text: Option<&Spanned<String>>, report: &mut Report<'_>) -> Option<String> {
+    let name = text?;
+    if !is_server_name(&name.value) {
         let message = format!(
             "{} is not a name that a certificate can have",
             quoted(&name.value)
@@ -118,12 +127,7 @@ fn tls(text: &TlsText, has_tls: bool, report: &mut Report<'_>) -> UpstreamTls {
             "write a name without scheme and port: `app.internal`",
         );
     }
-    UpstreamTls {
-        ca: text.ca.as_ref().map(|ca| ca.value.clone()),
-        server_name: text.server_name.as_ref().map(|name| name.value.clone()),
-        client: client(text, report),
-        insecure_skip_verify: insecure.is_some_and(|insecure| insecure.value),
-    }
+    Some(name.value.clone())
 }
 
 /// Whether `text` is a DNS name or an address.
@@ -138,8 +142,12 @@ fn is_server_name(text: &str) -> bool {
     text.parse::<std::net::IpAddr>().is_ok() || (text.len() <= 253 && text.split('.').all(is_label))
 }
 
-fn client(text: &TlsText, report: &mut Report<'_>) -> Option<ClientCertificate> {
-    match (&text.certificate, &text.key) {
+pub(super) fn client_certificate(
+    certificate: Option<&Spanned<String>>,
+    key: Option<&Spanned<String>>,
+    report: &mut Report<'_>,
+) -> Option<ClientCertificate> {
+    match (certificate, key) {
         (Some(certificate), Some(key)) => Some(ClientCertificate {
             certificate: certificate.value.clone(),
             key: key.value.clone(),

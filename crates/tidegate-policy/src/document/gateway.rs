@@ -1,10 +1,10 @@
-//! `gateway` and `store`, as typed.
+//! `gateway`, as typed.
 
 use std::time::Duration;
 
 use super::fields::{Fields, one_or_many};
 use super::listener::{ListenerText, listeners};
-use super::node::{Node, Place, Spanned, Value};
+use super::node::{Node, Place, Spanned};
 use super::report::Report;
 use super::scalar;
 use crate::config::{ForwardedField, RequestIds};
@@ -114,28 +114,6 @@ impl BoundsText {
         };
         fields.finish(report);
         Some(bounds)
-    }
-}
-
-/// `store`, as typed.
-#[derive(Debug)]
-pub(crate) enum StoreText {
-    /// A word or a URL.
-    Named(Spanned<String>),
-    /// `memory: 64MiB`.
-    Memory(Spanned<u64>),
-}
-
-impl StoreText {
-    pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
-        if let Value::Text(_) = node.value {
-            return scalar::text(node, report).map(Self::Named);
-        }
-        let mut fields = Fields::of(node, "`store`", report)?;
-        let memory = fields.require("memory", "64MiB", report);
-        let memory = memory.and_then(|size| scalar::size(size, report));
-        fields.finish(report);
-        memory.map(Self::Memory)
     }
 }
 

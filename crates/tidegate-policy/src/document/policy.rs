@@ -14,7 +14,7 @@ use super::reject::RejectText;
 use super::report::Report;
 use super::scalar;
 use super::schedule::{SpanText, schedule};
-use crate::policy::OnStoreFailure;
+use crate::policy::{Consistency, OnStoreFailure};
 
 /// One of `policies`, as typed.
 #[derive(Debug)]
@@ -38,7 +38,9 @@ pub(crate) struct PolicyText {
     pub(crate) cost: Option<CostText>,
     pub(crate) on_error: Option<Spanned<OnError>>,
     pub(crate) mode: Option<Spanned<Mode>>,
+    pub(crate) consistency: Option<Spanned<Consistency>>,
     pub(crate) on_store_failure: Option<Spanned<OnStoreFailure>>,
+    pub(crate) local_share: Option<Spanned<String>>,
     /// What is said when one of its limits is used up.
     pub(crate) reject: Option<RejectText>,
     /// Whom it does not count.
@@ -101,12 +103,13 @@ impl PolicyText {
             cost: fields.read("cost", report, cost),
             on_error: fields.read("on_error", report, on_error),
             mode: fields.read("mode", report, mode),
+            consistency: fields.read("consistency", report, consistency),
             on_store_failure: fields.read("on_store_failure", report, on_store_failure),
+            local_share: fields.read("local_share", report, scalar::text),
             reject: fields.read("reject", report, RejectText::read),
             exempt: fields.read("exempt", report, entries).unwrap_or_default(),
             schedule: fields.read("schedule", report, schedule),
         };
-        fields.read("consistency", report, consistency);
         fields.finish(report);
         policy.is_right = report.errors() == earlier_errors;
         Some(policy)
@@ -208,17 +211,18 @@ fn on_store_failure(node: &Node, report: &mut Report<'_>) -> Option<Spanned<OnSt
     scalar::choice(node, &words, report)
 }
 
-fn consistency(node: &Node, report: &mut Report<'_>) -> Option<()> {
+fn consistency(node: &Node, report: &mut Report<'_>) -> Option<Spanned<Consistency>> {
     let words = [
-        ("local", true),
-        ("strict", false),
-        ("leased", false),
-        ("replicated", false),
+        ("local", Some(Consistency::Local)),
+        ("strict", Some(Consistency::Strict)),
+        ("leased", None),
+        ("replicated", None),
     ];
-    let local = scalar::choice(node, &words, report)?;
-    if !local.value {
-        let message = "this consistency is not available in this version: counters live in this process";
-        report.error(node.at, message, "write `local`, or remove the field");
+    let said = scalar::choice(node, &words, report)?;
+    if said.value.is_none() {
+        let message = "this consistency is not available in this version";
+        report.error(node.at, message, "write `strict` or `local`, or remove the field");
     }
-    Some(())
+    let value = said.value?;
+    Some(Spanned { value, at: said.at })
 }

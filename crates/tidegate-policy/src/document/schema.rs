@@ -15,7 +15,7 @@ const EVERY_MAPPING: &str = "
 gateway: { listen: { tls: { certificates: {} } }, timeouts: {}, limits: {} }
 upstreams: { app: { servers: {}, tls: {}, health: {}, ejection: {} } }
 routes: [{ match: { headers: { a: {} } } }]
-store: {}
+store: { tls: {} }
 identity: { api_key: {}, jwt: {} }
 access: { allow: {} }
 answers: { reject: {} }

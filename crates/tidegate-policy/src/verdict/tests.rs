@@ -4,7 +4,7 @@ use tidegate_core::{Decision, Decisions, Mode, Outcome};
 
 use super::{Course, Reason, Shadow, StoreFailure, Verdict};
 use crate::fixture::{allow, bucket, decision, decisions, deny, plan};
-use crate::{OnStoreFailure, Plan, Policy, Refusal};
+use crate::{Finding, Findings, OnStoreFailure, Plan, Policy, Refusal};
 
 fn three() -> [Policy; 3] {
     ["a", "b", "c"].map(|name| bucket(name, 60, 60_000, 10))
@@ -168,4 +168,58 @@ fn decisions_that_do_not_fit_the_charges_are_a_failed_store() {
     let policies = three();
     let verdict = plan(&policies).conclude(Ok(&decisions([allow(9, 1)])));
     assert_eq!(verdict.failure, Some(StoreFailure::Garbled));
+}
+
+#[test]
+fn charges_that_were_not_asked_are_not_told_and_the_others_decide() {
+    let policies = three();
+    let found = Findings {
+        each: [
+            Finding::Unasked,
+            Finding::Decided(deny(0, 2000, 3000)),
+            Finding::Unasked,
+        ]
+        .into_iter()
+        .collect(),
+        failure: None,
+    };
+    let verdict = plan(&policies).conclude_findings(&found);
+    assert_eq!(told(&verdict), ("reject", 2000, "b".into()));
+    assert!(!found.charged([Mode::Enforce; 3].into_iter()));
+    assert!(found.charged([Mode::Shadow; 3].into_iter()));
+}
+
+#[test]
+fn a_failed_store_leaves_the_decision_to_the_limits_that_were_asked_unless_one_denies() {
+    let with = |on_store_failure, mode, each: [Finding; 3]| {
+        let mut policies = three();
+        policies[2] = Policy {
+            on_store_failure,
+            mode,
+            ..policies[2].clone()
+        };
+        let failure = Some(StoreFailure::Timeout);
+        let each = each.into_iter().collect();
+        let verdict = plan(&policies).conclude_findings(&Findings { each, failure });
+        assert_eq!(verdict.failure, failure);
+        (verdict.word(), verdict.readings.len())
+    };
+    let (yes, no) = (Finding::Decided(allow(9, 1)), Finding::Decided(deny(0, 1, 1)));
+    let failed = Finding::Failed;
+    assert_eq!(
+        with(OnStoreFailure::Allow, Mode::Enforce, [yes, yes, failed]),
+        ("pass", 2)
+    );
+    assert_eq!(
+        with(OnStoreFailure::Local, Mode::Enforce, [yes, failed, no]),
+        ("reject", 2)
+    );
+    assert_eq!(
+        with(OnStoreFailure::Deny, Mode::Enforce, [yes, yes, failed]),
+        ("reject", 0)
+    );
+    assert_eq!(
+        with(OnStoreFailure::Deny, Mode::Shadow, [yes, yes, failed]),
+        ("pass", 2)
+    );
 }

@@ -20,6 +20,8 @@ pub(crate) fn file_around(what: &str, name: &str) -> &'static str {
         ("`health`", _) => "upstreams:\n  a:\n    servers: http://a\n    health:\n      path: /\n      HOLE",
         ("`ejection`", _) => "upstreams:\n  a:\n    servers: http://a\n    ejection: { HOLE }",
         ("a route", _) => "routes:\n  - match: { path: /a }\n    upstream: http://a\n    HOLE",
+        ("`store`", "database") => "store:\n  sentinel: a\n  service: b\n  HOLE",
+        ("`store`", _) => "store:\n  redis: redis://a\n  HOLE",
         ("`identity`", _) => {
             "identity:\n  api_key: { header: a, keys: b }\n  jwt: { issuer: a, audience: b, algorithms: RS256, jwks: c }\n  HOLE"
         }
@@ -32,6 +34,9 @@ pub(crate) fn file_around(what: &str, name: &str) -> &'static str {
             "answers:\n  reject:\n    body: 1\n    HOLE\npolicies:\n  - { name: a, key: host, limit: { quota: 1, window: 1s } }"
         }
         ("`access_log`", _) => "access_log:\n  to: stdout\n  HOLE",
+        ("a policy", "on_store_failure" | "local_share") => {
+            "store: redis://a\npolicies:\n  - name: a\n    key: host\n    limit: { quota: 9, window: 1s }\n    HOLE"
+        }
         ("a policy", "on_error") => {
             "policies:\n  - name: a\n    key: host\n    when: 'true'\n    limit: { quota: 9, window: 1s }\n    HOLE"
         }

@@ -17,6 +17,11 @@ pub enum BootError {
         /// What the policies are called.
         policies_name: String,
     },
+    /// The policies want a store that this version cannot share.
+    SharedStore {
+        /// What the policies are called.
+        policies_name: String,
+    },
     /// An address cannot be listened on.
     Bind {
         /// The address.
@@ -76,6 +81,10 @@ impl fmt::Display for BootError {
             Self::NoUpstream { policies_name } => write!(
                 f,
                 "{policies_name} does not say what to protect: add `gateway.upstream`, or pass `--upstream http://127.0.0.1:9000`"
+            ),
+            Self::SharedStore { policies_name } => write!(
+                f,
+                "{policies_name} wants a store that instances share, which this version does not have yet: write `store: memory`"
             ),
             Self::Bind { address, error } => write_bind_error(f, *address, error),
             Self::LeftOver { address } => write!(

@@ -134,10 +134,7 @@ fn the_stores_memory_goes_to_the_algorithms_that_the_policies_use_but_for_an_eig
     let both = format!("{FILE}    tiers: {{ pro: {log} }}\n");
     for (text, bucket_bytes, ledger_bytes) in [(only_buckets, 14, 2), (only_others, 2, 14), (both, 8, 8)] {
         let loaded = options(&text).policies.load(&KeyHasher::new([0; 16])).unwrap();
-        let size = table_size(
-            StoreSettings::Memory { bytes: 16 },
-            loaded.config.policies.policies(),
-        );
+        let size = table_size(16, loaded.config.policies.policies());
         assert_eq!(
             size,
             TableSize {

@@ -15,7 +15,7 @@ impl Fixed {
     pub(crate) fn of(config: &Config) -> Self {
         Self {
             gateway: config.gateway.clone(),
-            store: config.store,
+            store: config.store.clone(),
             admin: config.admin,
             access_log: config.access_log.clone(),
         }
