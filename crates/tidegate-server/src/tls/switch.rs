@@ -42,3 +42,45 @@ impl TlsSwitch {
         self.current.load_full()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tidegate_policy::{TlsVersion, UnknownNames};
+
+    use super::super::{Names, Parts};
+    use super::*;
+
+    fn address(port: u16) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], port))
+    }
+
+    fn tls() -> Arc<TlsListener> {
+        let parts = Parts {
+            certificates: Vec::new(),
+            authorities: None,
+            min_version: TlsVersion::V1_2,
+            unknown_names: UnknownNames::GetTheFirst,
+        };
+        Arc::new(TlsListener::new(parts, Names::default()).unwrap())
+    }
+
+    #[test]
+    fn each_address_gets_what_is_new_for_it_wherever_it_stands_in_the_file_and_keeps_its_protocol() {
+        let (one, two, three) = (tls(), tls(), tls());
+        let switch = TlsSwitch::new([
+            (address(1), Some(one)),
+            (address(2), Some(two)),
+            (address(3), Some(three.clone())),
+            (address(4), None),
+        ]);
+        let (new_one, new_two) = (tls(), tls());
+        switch.replace(
+            &[address(4).into(), address(2).into(), address(1).into()],
+            &[Some(tls()), Some(new_two.clone()), Some(new_one.clone())],
+        );
+        let now = switch.current();
+        let shows = |index: usize, tls: &Arc<TlsListener>| std::ptr::eq(now.at(index).unwrap(), &**tls);
+        assert!(shows(0, &new_one) && shows(1, &new_two) && shows(2, &three));
+        assert!(now.at(3).is_none());
+    }
+}
