@@ -117,3 +117,19 @@ fn a_log_takes_sixteen_bytes_for_each_moment_and_forgets_what_is_over() {
         assert_eq!(bytes_after(MINUTE + 1), 48);
     });
 }
+
+#[test]
+fn a_long_log_takes_at_most_twice_what_counts() {
+    Server::with(Kind::Redis70, |server| {
+        let limit = Limit::sliding_window_log(Rate::new(200, Duration::from_secs(1)).unwrap()).unwrap();
+        let key = server.new_key();
+        // One each 10 ms: a hundred count at any time.
+        for number in 0..1_000 {
+            let now = START + number * 10_000;
+            let asked = asking(key, &limit, 1, 0, now);
+            assert!(server.charge(&[&asked], now)[0].charged);
+            let records = server.of_counters::<u64>("STRLEN", &asked)[0] / 16;
+            assert!(records <= 202, "{records} after {number}");
+        }
+    });
+}
