@@ -1,7 +1,7 @@
 //! Tidegate beside its peers, measured in one run on one machine.
 //!
 //! `decision` asks what one decision costs in process, `gateway` what a request costs through the proxy, `features` what each
-//! feature adds to it, and `instructions` counts the instructions of one decision, free of noise.
+//! feature adds to it, `store` what a decision costs one Redis, and `instructions` counts the instructions of one decision, free of noise.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -17,6 +17,7 @@ mod instructions;
 mod machine;
 mod report;
 mod stats;
+mod store;
 
 #[derive(Parser)]
 #[command(version, about, long_about = None)]
@@ -35,6 +36,8 @@ enum Bench {
     Features(features::Options),
     /// Instructions per decision, counted by valgrind: no noise, so that a change shows
     Instructions(instructions::Options),
+    /// Decisions per second of one Redis, beside the scripts that people copy and limitador
+    Store(store::Options),
     #[command(hide = true)]
     Contender(decision::contender::Options),
     #[command(hide = true)]
@@ -47,6 +50,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Gateway(options) => gateway::run(&options),
         Bench::Features(options) => features::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
+        Bench::Store(options) => store::run(&options),
         Bench::Contender(options) => decision::contender::run(&options),
         Bench::Counted(options) => instructions::counted::run(&options),
     }

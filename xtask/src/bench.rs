@@ -2,7 +2,7 @@
 
 use crate::command::{cargo, run};
 
-/// What to measure: all of it, or one of `decision`, `gateway`, `features` and `instructions`.
+/// What to measure: all of it, or one of `decision`, `gateway`, `features`, `store` and `instructions`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The bench and its options, as in `cargo xtask bench decision --quick`; `cargo xtask bench help decision` tells more.
@@ -15,7 +15,7 @@ pub(crate) fn run_benches(options: &Options) -> anyhow::Result<()> {
     if !options.arguments.is_empty() {
         return run_one(&options.arguments);
     }
-    for bench in ["instructions", "decision", "gateway", "features"] {
+    for bench in ["instructions", "decision", "gateway", "features", "store"] {
         run_one(&[bench.to_owned()])?;
     }
     Ok(())

@@ -1,0 +1,193 @@
+//! What a decision costs where the counters are in Redis: Tidegate beside the scripts that people copy, and beside limitador.
+//!
+//! One Redis on one core, everything that asks on another. The figure that noise spares is the server's CPU time per decision; what
+//! it can decide per second is its inverse.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tokio::runtime::Runtime;
+
+use crate::gateway::{Process, free_ports, install};
+use crate::machine;
+use crate::report::{Table, figure};
+use crate::stats::summary;
+
+mod contender;
+
+use contender::{Contender, Kind};
+
+/// How to measure decisions in a shared store.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// One short round: enough to see that it works, not enough to quote
+    #[arg(long)]
+    quick: bool,
+    /// How often each contender has its turn [default: 5, quick 1]
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Requests that ask at one time
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 50, 256])]
+    concurrency: Vec<usize>,
+    /// Different keys that they ask for
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 100_000])]
+    keys: Vec<u64>,
+    /// Only these contenders
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Kind>,
+}
+
+/// The cores: the server has one, everything that asks the other.
+const SERVER_CORE: usize = 0;
+const CLIENT_CORE: usize = 1;
+
+/// What one turn showed.
+struct Turn {
+    per_second: f64,
+    server_us: f64,
+    median_us: f64,
+    slow_us: f64,
+}
+
+/// Measures and prints.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    install(&["redis-server"])?;
+    let folder = tempfile::tempdir().context("a folder for the server")?;
+    let [port] = free_ports()?;
+    let _server = start(port, folder.path())?;
+    machine::pin(CLIENT_CORE);
+    machine::print();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let kinds: Vec<Kind> = Kind::ALL
+        .into_iter()
+        .filter(|kind| options.only.is_empty() || options.only.contains(kind))
+        .collect();
+    let (rounds, millis) = if options.quick { (1, 300) } else { (5, 1_500) };
+    for &concurrency in &options.concurrency {
+        for &keys in &options.keys {
+            let mut turns: Vec<Vec<Turn>> = kinds.iter().map(|_| Vec::new()).collect();
+            for round in 0..options.rounds.unwrap_or(rounds) {
+                eprintln!("{concurrency} at a time, {keys} keys, round {round}");
+                for (&kind, turns) in kinds.iter().zip(&mut turns) {
+                    let load = Load {
+                        concurrency,
+                        keys,
+                        lasts: Duration::from_millis(millis),
+                    };
+                    turns.push(load.turn(&runtime, kind, port)?);
+                }
+            }
+            print(concurrency, keys, &kinds, &turns);
+        }
+    }
+    Ok(())
+}
+
+fn start(port: u16, folder: &Path) -> anyhow::Result<Process> {
+    let port_text = port.to_string();
+    let arguments = ["--port", &port_text, "--save", "", "--appendonly", "no"];
+    let mut server = Process::start(SERVER_CORE, Path::new("/usr/bin/redis-server"), arguments, folder)?;
+    server.listens_on(port)?;
+    Ok(server)
+}
+
+/// What is asked of a contender.
+#[derive(Clone, Copy)]
+struct Load {
+    concurrency: usize,
+    keys: u64,
+    lasts: Duration,
+}
+
+impl Load {
+    fn turn(self, runtime: &Runtime, kind: Kind, port: u16) -> anyhow::Result<Turn> {
+        runtime.block_on(async {
+            let contender = Contender::connect(kind, port).await?;
+            let mut asks = redis::Client::open(format!("redis://127.0.0.1:{port}"))?
+                .get_multiplexed_async_connection()
+                .await?;
+            redis::cmd("FLUSHALL").query_async::<()>(&mut asks).await?;
+            // The first calls load scripts and make connections.
+            contender.decide(0).await?;
+            let before = server_cpu(&mut asks).await?;
+            let begun = Instant::now();
+            let local = tokio::task::LocalSet::new();
+            let contender = std::rc::Rc::new(contender);
+            let tasks: Vec<_> = (0..self.concurrency)
+                .map(|task| {
+                    let contender = contender.clone();
+                    local.spawn_local(async move { self.ask(&contender, task as u64, begun).await })
+                })
+                .collect();
+            let mut latencies = Vec::new();
+            local
+                .run_until(async {
+                    for task in tasks {
+                        latencies.extend(task.await??);
+                    }
+                    anyhow::Ok(())
+                })
+                .await?;
+            let took = begun.elapsed();
+            let spent = server_cpu(&mut asks).await? - before;
+            latencies.sort_unstable();
+            let count = latencies.len();
+            let at = |share: usize| f64::from(latencies.get(count * share / 100).copied().unwrap_or(0)) / 1_000.0;
+            Ok(Turn {
+                per_second: count as f64 / took.as_secs_f64(),
+                server_us: spent * 1e6 / count as f64,
+                median_us: at(50),
+                slow_us: at(99),
+            })
+        })
+    }
+
+    /// One of those who ask: again and again, each time another key. How long each took, in nanoseconds.
+    async fn ask(self, contender: &Contender, task: u64, begun: Instant) -> anyhow::Result<Vec<u32>> {
+        let mut latencies = Vec::new();
+        let mut draw = task.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut asked = begun;
+        while asked.duration_since(begun) < self.lasts {
+            draw ^= draw << 13;
+            draw ^= draw >> 7;
+            draw ^= draw << 17;
+            contender.decide(draw % self.keys).await?;
+            let now = Instant::now();
+            latencies.push(u32::try_from(now.duration_since(asked).as_nanos()).unwrap_or(u32::MAX));
+            asked = now;
+        }
+        Ok(latencies)
+    }
+}
+
+/// The server's CPU time so far, in seconds.
+async fn server_cpu(asks: &mut redis::aio::MultiplexedConnection) -> anyhow::Result<f64> {
+    let info: String = redis::cmd("INFO").arg("cpu").query_async(asks).await?;
+    let seconds = |name: &str| {
+        let line = info.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|value| value.trim().parse::<f64>().ok())
+    };
+    seconds("used_cpu_user:")
+        .zip(seconds("used_cpu_sys:"))
+        .map(|(user, system)| user + system)
+        .context("the server tells its CPU time")
+}
+
+fn print(concurrency: usize, keys: u64, kinds: &[Kind], turns: &[Vec<Turn>]) {
+    let mut table = Table::new(["", "decisions/s", "server CPU µs", "p50 µs", "p99 µs"]);
+    for (kind, turns) in kinds.iter().zip(turns) {
+        let median = |of: fn(&Turn) -> f64| {
+            let rounds: Vec<f64> = turns.iter().map(of).collect();
+            summary(&rounds).map_or(f64::NAN, |summary| summary.median)
+        };
+        table.row([
+            kind.name().to_owned(),
+            figure(median(|turn| turn.per_second)),
+            figure(median(|turn| turn.server_us)),
+            figure(median(|turn| turn.median_us)),
+            figure(median(|turn| turn.slow_us)),
+        ]);
+    }
+    table.print(&format!("{concurrency} at a time, {keys} keys"));
+}
