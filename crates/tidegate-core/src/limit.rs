@@ -68,6 +68,7 @@ pub(crate) const MAX_SPAN_NS: u64 = i64::MAX as u64;
 pub struct Limit {
     algorithm: Algorithm,
     shape: Shape,
+    cautious: bool,
 }
 
 /// The algorithms, by the names they have in policy files.
@@ -123,6 +124,7 @@ impl Limit {
         Ok(Self {
             algorithm: Algorithm::TokenBucket,
             shape: Shape::Bucket(Bucket::new(rate, burst, Duration::ZERO)?),
+            cautious: false,
         })
     }
 
@@ -137,6 +139,7 @@ impl Limit {
         Ok(Self {
             algorithm: Algorithm::LeakyBucket,
             shape: Shape::Bucket(Bucket::new(rate, burst, max_delay)?),
+            cautious: false,
         })
     }
 
@@ -206,6 +209,19 @@ impl Limit {
             Algorithm::Concurrency,
             Tally::Concurrency(concurrency),
         ))
+    }
+
+    /// The same limit, taken to be used up where a store may have forgotten spendings (a master that failed before all it wrote was
+    /// copied): better too few than too many. A store that forgets nothing does not look at it.
+    #[must_use]
+    pub const fn cautious(mut self) -> Self {
+        self.cautious = true;
+        self
+    }
+
+    /// Whether it is [`Limit::cautious`].
+    pub const fn is_cautious(&self) -> bool {
+        self.cautious
     }
 
     /// Which algorithm decides.
@@ -293,6 +309,7 @@ impl Limit {
         Self {
             algorithm,
             shape: Shape::Tally(tally),
+            cautious: false,
         }
     }
 

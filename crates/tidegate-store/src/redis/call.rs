@@ -40,7 +40,7 @@ impl Ask {
             // Above the capacity all costs are the same, and a double may not hold them.
             cost: charge.cost.units().min(charge.limit.capacity() + 1),
             mode: charge.mode,
-            cautious: false,
+            cautious: charge.limit.is_cautious(),
         })
     }
 }

@@ -25,9 +25,7 @@ fn limits() -> [Limit; 5] {
 }
 
 fn careful(key: Key, limit: &Limit, cost: u64) -> Asked {
-    let mut asked = asking(key, limit, cost, 1, START);
-    asked.asks[0].cautious = true;
-    asked
+    asking(key, &limit.clone().cautious(), cost, 1, START)
 }
 
 fn passes(server: &mut Server, asked: &Asked, now: u64) -> bool {
