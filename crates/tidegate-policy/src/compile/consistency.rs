@@ -106,6 +106,15 @@ impl Counting {
         share.map_err(|error| cannot_be_held(text.at, error, report)).ok()
     }
 
+    /// The limit as it holds where a store may have forgotten spendings: a policy that would rather refuse than not count takes it to be
+    /// used up.
+    pub(super) fn after_loss(self, limit: Limit) -> Limit {
+        match (self.consistency, self.on_store_failure) {
+            (Consistency::Strict, OnStoreFailure::Deny) => limit.cautious(),
+            _ => limit,
+        }
+    }
+
     /// What a shared store cannot count exactly is refused.
     pub(super) fn check(self, limit: &Limit, text: &LimitText, report: &mut Report<'_>) {
         if self.consistency == Consistency::Local {

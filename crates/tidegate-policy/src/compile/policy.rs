@@ -291,7 +291,7 @@ impl TermsOf<'_> {
             let share = self.counting.local(&limit, text, report);
             limits.push(PolicyLimit {
                 share,
-                ..PolicyLimit::new(&label, limit)
+                ..PolicyLimit::new(&label, self.counting.after_loss(limit))
             });
         }
         limits

@@ -31,6 +31,20 @@ fn policies_are_strict_where_instances_share_a_store_unless_they_say_otherwise()
 }
 
 #[test]
+fn only_strict_policies_that_would_rather_refuse_take_a_store_that_forgot_to_be_used_up() {
+    for (store, more, is_cautious) in [
+        (REDIS, "on_store_failure: deny", true),
+        (REDIS, "on_store_failure: local", false),
+        (REDIS, "on_store_failure: allow", false),
+        (REDIS, "consistency: local, on_store_failure: deny", false),
+        ("", "on_store_failure: deny", false),
+    ] {
+        let limits = counted(store, more).limits;
+        assert_eq!(limits[0].limit.is_cautious(), is_cautious, "{store}{more}");
+    }
+}
+
+#[test]
 fn strict_needs_a_store_and_what_is_not_there_yet_is_refused() {
     for (store, consistency, message) in [
         ("", "strict", "no store in which instances could count together"),
