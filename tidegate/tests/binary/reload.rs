@@ -249,14 +249,14 @@ policies: []
 #[test]
 fn settings_that_need_a_restart_are_named_and_those_of_flags_are_not() {
     let demo = Demo::start(&policies(2));
-    let gateway = "gateway: { listen: 127.0.0.1:1, upstream: http://127.0.0.1:1, workers: 7 }";
+    let gateway = "gateway: { listen: 127.0.0.1:1, upstream: http://127.0.0.1:1, workers: 7, limits: { max_headers: 50 } }";
     demo.write(&format!("{gateway}\nstore: {{ memory: 1MiB }}\n{}", policies(1)));
-    let mut named = [(); 2].map(|()| {
+    let mut named = [(); 3].map(|()| {
         let warning = demo.gateway.process.logged(NEEDS_RESTART);
         warning["setting"].as_str().unwrap().to_owned()
     });
     named.sort_unstable();
-    assert_eq!(named, ["gateway.workers", "store"]);
+    assert_eq!(named, ["gateway.limits", "gateway.workers", "store"]);
     assert_eq!(demo.reloaded(), 2);
     // And everything else holds.
     assert_eq!(demo.statuses(2), [200, 429]);

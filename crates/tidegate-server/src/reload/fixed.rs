@@ -37,7 +37,7 @@ impl Fixed {
         } = &self.gateway;
         let each = [
             ("gateway.listen", !is_same(listen, &asked.listen)),
-            ("gateway.bounds", *bounds != asked.bounds),
+            ("gateway.limits", *bounds != asked.bounds),
             ("gateway.timeouts", *timeouts != asked.timeouts),
             ("gateway.workers", *workers != asked.workers),
             ("gateway.request_ids", *request_ids != asked.request_ids),
