@@ -42,8 +42,14 @@ fn long_texts_are_paid_for_wherever_something_goes_through_them() {
 }
 
 #[test]
-fn a_fraction_is_paid_for_byte_by_byte() {
-    let source = a_hundred_times("request.headers['x-digits']", "double(t) > 0.0");
-    assert_eq!(with_long_texts(100).value(&source).as_deref(), Ok("true"));
-    assert_eq!(with_long_texts(200).value(&source), Err(TooMuchWork));
+fn a_fraction_and_a_regular_expression_are_paid_for_byte_by_byte() {
+    for test in ["double(t) > 0.0", "!t.matches('b')"] {
+        let source = a_hundred_times("request.headers['x-digits']", test);
+        assert_eq!(
+            with_long_texts(100).value(&source).as_deref(),
+            Ok("true"),
+            "{source}"
+        );
+        assert_eq!(with_long_texts(200).value(&source), Err(TooMuchWork), "{source}");
+    }
 }
