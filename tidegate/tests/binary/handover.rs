@@ -52,6 +52,48 @@ fn a_process_takes_over_from_another_and_the_other_ends() {
 }
 
 #[test]
+fn the_admin_listener_goes_over_to_the_next_process_at_the_same_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("handover");
+    let start = |listen: &str, admin: &str| {
+        let arguments = [
+            "demo",
+            "--listen",
+            listen,
+            "--admin",
+            admin,
+            "--handover",
+            path.to_str().unwrap(),
+        ];
+        let process = Process::spawn(&mut tidegate(arguments));
+        let said = process.logged("admin: /metrics, /livez, /readyz, /status");
+        let admin: SocketAddr = said["address"].as_str().unwrap().parse().unwrap();
+        let listen = listening(&process);
+        (process, listen, admin)
+    };
+    let (mut running, listen, admin) = start("127.0.0.1:0", "127.0.0.1:0");
+    let handled = || {
+        let page = get(admin, "/metrics").body;
+        let lines = page
+            .lines()
+            .filter(|line| line.starts_with("tidegate_requests_total{"));
+        let counts = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+        counts.sum::<u64>()
+    };
+    for _ in 0..3 {
+        for _ in 0..7 {
+            get(listen, "/");
+        }
+        assert_eq!(handled(), 7, "the process that answers is new");
+        let (next, taken, beside) = start(&listen.to_string(), &admin.to_string());
+        assert_eq!((taken, beside), (listen, admin));
+        let before = std::mem::replace(&mut running, next);
+        assert_eq!(before.ended(), Some(0));
+        assert_eq!((get(admin, "/livez").status, handled()), (200, 0));
+    }
+}
+
+#[test]
 fn a_process_that_cannot_start_leaves_the_other_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let (path, bad) = (folder.path().join("handover"), folder.path().join("bad.yaml"));
