@@ -7,6 +7,7 @@ mod overview;
 mod status;
 mod told;
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +22,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::gateway::{listen, refuse_shared};
@@ -29,8 +30,11 @@ use crate::metrics::Exposition;
 
 pub use overview::{Overview, Phase};
 
-/// The most connections at one time. More wait to be accepted.
+/// The most connections at one time. Beyond that, the oldest makes room: whoever asks in good faith has long been answered.
 const MOST_CONNECTIONS: usize = 64;
+
+/// What each of them is given before it may have to make room: many times what an answer takes.
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// How long the head of a request may take.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -81,15 +85,45 @@ impl AdminListener {
 
     /// Answers with what `overview` sees, until the future is dropped.
     pub async fn run(self, overview: Arc<Overview>) -> Infallible {
-        let mut connections = JoinSet::new();
+        let mut connections = Connections::default();
         loop {
             tokio::select! {
-                Some(_) = connections.join_next() => {}
-                accepted = self.listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
-                    Ok((stream, _)) => { connections.spawn(serve(stream, overview.clone())); }
+                Some(_) = connections.open.join_next() => {}
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => connections.add(serve(stream, overview.clone())).await,
                     Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                 },
             }
+        }
+    }
+}
+
+/// The connections that are open.
+#[derive(Default)]
+struct Connections {
+    open: JoinSet<()>,
+    /// Those that had their moment, in the order in which they came.
+    old: VecDeque<AbortHandle>,
+    new: VecDeque<AbortHandle>,
+}
+
+impl Connections {
+    async fn add(&mut self, connection: impl Future<Output = ()> + Send + 'static) {
+        while self.open.len() >= MOST_CONNECTIONS {
+            self.make_room().await;
+        }
+        self.new.push_back(self.open.spawn(connection));
+    }
+
+    async fn make_room(&mut self) {
+        for connections in [&mut self.old, &mut self.new] {
+            connections.retain(|connection| !connection.is_finished());
+        }
+        if let Some(oldest) = self.old.pop_front() {
+            oldest.abort();
+            self.open.join_next().await;
+        } else if timeout(MOMENT, self.open.join_next()).await.is_err() {
+            self.old.append(&mut self.new);
         }
     }
 }
@@ -192,7 +226,39 @@ fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>)
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
     use super::*;
+
+    #[tokio::test]
+    async fn the_oldest_makes_room_once_it_had_its_moment() {
+        let mut connections = Connections::default();
+        for _ in 0..MOST_CONNECTIONS {
+            connections.add(pending()).await;
+        }
+        let all: Vec<_> = connections.new.iter().cloned().collect();
+        {
+            let mut adding = pin!(connections.add(pending()));
+            let added = adding.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(added.is_pending() && !all[0].is_finished());
+        }
+        connections.add(pending()).await;
+        assert_eq!(connections.open.len(), MOST_CONNECTIONS);
+        assert!(all[0].is_finished() && !all[1].is_finished());
+    }
+
+    #[tokio::test]
+    async fn nobody_makes_room_who_does_not_have_to() {
+        let mut connections = Connections::default();
+        connections.add(pending()).await;
+        for _ in 0..2 * MOST_CONNECTIONS {
+            connections.add(async {}).await;
+        }
+        let mut all = connections.old.iter().chain(&connections.new);
+        assert!(all.any(|connection| !connection.is_finished()));
+    }
 
     #[test]
     fn openmetrics_is_for_those_who_name_it() {
