@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
 
-use super::deadline::{Deadline, Deadlines};
+use super::deadline::{Deadline, Deadlines, OFF};
 use super::settings::Timeouts;
 use super::socket::Socket;
 use super::stream::Stream;
@@ -25,6 +25,8 @@ pub(crate) struct Client {
     deadlines: Rc<Deadlines>,
     /// The turn at which the phase began.
     since: Cell<u64>,
+    /// The tick by which a connection without requests ends, even if it is still being written to.
+    rest_ends: Cell<u64>,
     /// Its place is wanted for somebody else.
     is_let_go: Cell<bool>,
     requests: Cell<usize>,
@@ -34,6 +36,8 @@ pub(crate) struct Client {
     most: u64,
     given_up: Cell<u64>,
     write_blocked: Cell<bool>,
+    /// How often it may still be read from before others have their turn.
+    reads_left: Cell<usize>,
     /// The response broke off in a way that the client can only see as a reset.
     pub(crate) reset: Cell<bool>,
     /// What to join the connection to once its 101 is out.
@@ -66,6 +70,7 @@ impl Client {
             phase: Cell::new(Phase::Head),
             deadlines: deadlines.clone(),
             since: Cell::new(deadlines.turn()),
+            rest_ends: Cell::new(OFF),
             is_let_go: Cell::new(false),
             requests: Cell::new(0),
             age,
@@ -73,6 +78,7 @@ impl Client {
             most: most_requests,
             given_up: Cell::new(0),
             write_blocked: Cell::new(false),
+            reads_left: Cell::new(MOST_READS),
             reset: Cell::new(false),
             tunnel: RefCell::default(),
         })
@@ -147,29 +153,60 @@ impl Client {
         }
     }
 
+    /// Its connection is polled again, after others were.
+    pub(crate) fn has_its_turn(&self) {
+        self.reads_left.set(MOST_READS);
+    }
+
+    fn may_read(&self) -> bool {
+        let left = self.reads_left.get();
+        self.reads_left.set(left.saturating_sub(1));
+        left > 0
+    }
+
     fn wrote(&self) {
         if self.write_blocked.replace(false) {
-            self.enter(self.phase.get());
+            self.wait();
         }
     }
 
     fn blocked(&self) {
         if !self.write_blocked.replace(true) {
             self.deadline.set(self.timeouts.body);
+            self.end_rest();
         }
     }
 
     fn enter(&self, phase: Phase) {
         self.phase.set(phase);
         self.since.set(self.deadlines.turn());
-        match phase {
+        let rest = self.timeouts.keep_alive.saturating_add(self.timeouts.body);
+        self.rest_ends.set(match phase {
+            Phase::Idle => self.deadlines.due_after(rest),
+            Phase::Head | Phase::Busy => OFF,
+        });
+        self.wait();
+    }
+
+    /// Sets the deadline of the phase.
+    fn wait(&self) {
+        match self.phase.get() {
             Phase::Idle if self.is_let_go.get() => self.deadline.pass(),
-            Phase::Idle => self.deadline.set(self.timeouts.keep_alive),
+            Phase::Idle => {
+                self.deadline.set(self.timeouts.keep_alive);
+                self.end_rest();
+            }
             Phase::Head => self.deadline.set(self.timeouts.header),
             // A client that does not read has the time it has, whatever else it asks for.
             Phase::Busy if self.write_blocked.get() => {}
             Phase::Busy => self.deadline.clear(),
         }
+    }
+
+    /// Keeps the deadline within the longest that a connection rests. Without it, whoever asks by frames that are no requests, and reads
+    /// the answers by fits and starts, would have made progress for ever.
+    fn end_rest(&self) {
+        self.deadline.set_no_later(self.rest_ends.get());
     }
 }
 
@@ -229,6 +266,10 @@ pub(crate) struct ClientIo {
     client: Rc<Client>,
 }
 
+/// How often an HTTP/2 connection is read from before others have their turn. What is read at once may hold a thousand frames, each of
+/// them work and none of them a request.
+const MOST_READS: usize = 2;
+
 impl ClientIo {
     pub(crate) fn new(stream: Stream, early: Bytes, protocol: Protocol, client: Rc<Client>) -> Self {
         Self {
@@ -270,11 +311,18 @@ impl Read for ClientIo {
             self.early.advance(taken);
             return Poll::Ready(Ok(()));
         }
-        let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        if outcome.is_ready() && self.protocol == Protocol::Http1 {
-            self.client.read();
+        if self.protocol == Protocol::Http1 {
+            let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
+            if outcome.is_ready() {
+                self.client.read();
+            }
+            return outcome;
         }
-        outcome
+        if !self.client.may_read() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
@@ -320,6 +368,30 @@ mod tests {
     use std::task::Waker;
 
     use super::*;
+
+    #[test]
+    fn a_client_that_reads_by_fits_and_starts_rests_no_longer_for_it() {
+        let deadlines = Deadlines::new(Duration::from_millis(10));
+        let timeouts = Timeouts {
+            keep_alive: Duration::from_millis(40),
+            body: Duration::from_millis(20),
+            ..Timeouts::default()
+        };
+        let client = Client::new(&deadlines, timeouts, u64::MAX);
+        client.settle();
+        let passed = || {
+            let mut cx = Context::from_waker(Waker::noop());
+            client.deadline.poll(&mut cx).is_ready()
+        };
+        // Six ticks are both waits; one of them has begun already.
+        for tick in 0..7 {
+            assert!(!passed(), "after {tick} ticks");
+            client.blocked();
+            client.wrote();
+            deadlines.advance();
+        }
+        assert!(passed());
+    }
 
     #[test]
     fn a_new_request_gives_a_client_that_does_not_read_no_more_time() {

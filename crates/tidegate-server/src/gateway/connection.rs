@@ -300,6 +300,7 @@ async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
         if client.is_a_nuisance() {
             return Poll::Ready(());
         }
+        client.has_its_turn();
         if !leaving && (worker.leaving() || client.retires(cx)) {
             leaving = true;
             connection.as_mut().graceful_shutdown();
