@@ -13,6 +13,19 @@ use tempfile::TempDir;
 
 use tidegate_test_servers::Process;
 
+/// Where a gateway listens that has one port of each kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    /// HTTP in clear.
+    pub clear: SocketAddr,
+    /// The same behind a header of the PROXY protocol.
+    pub proxied: SocketAddr,
+    /// TLS.
+    pub tls: SocketAddr,
+    /// The admin listener.
+    pub admin: SocketAddr,
+}
+
 /// A running `tidegate serve` or `tidegate demo`.
 #[derive(Debug)]
 pub struct Gateway {
@@ -40,6 +53,37 @@ impl Gateway {
             upstream,
         ];
         Self::start_with(&arguments)
+    }
+
+    /// The same where `policies` name an admin listener and three others: in clear, behind a proxy, with TLS.
+    pub fn with_ports(folder: &Path, upstream: &str, policies: &str) -> (Self, Ports) {
+        let file = folder.join("tidegate.yaml");
+        fs::write(&file, policies).unwrap();
+        let file = file.to_str().unwrap();
+        let mut command = Self::command(&["serve", "--config", file, "--upstream", upstream]);
+        command.args(["--log-format", "json"]);
+        let process = Process::start(command);
+        let next = |message: &str| {
+            let found = process.logged(|line| announced(line, message));
+            found.unwrap_or_else(|| panic!("the gateway ended before `{message}`"))
+        };
+        // In the order in which it says so.
+        let admin = next("admin: /metrics, /livez, /readyz, /status");
+        let [clear, proxied, tls] = [(); 3].map(|()| next("listening"));
+        let gateway = Self {
+            process,
+            address: clear,
+            _folder: None,
+        };
+        (
+            gateway,
+            Ports {
+                clear,
+                proxied,
+                tls,
+                admin,
+            },
+        )
     }
 
     /// Starts it on `listen`.
@@ -134,8 +178,13 @@ impl Gateway {
 }
 
 fn listening(line: &str) -> Option<SocketAddr> {
+    announced(line, "listening")
+}
+
+/// The address in a line of the log that says `message`.
+fn announced(line: &str, message: &str) -> Option<SocketAddr> {
     let event: Value = serde_json::from_str(line).ok()?;
-    (event["message"] == "listening").then(|| event["address"].as_str()?.parse().ok())?
+    (event["message"] == message).then(|| event["address"].as_str()?.parse().ok())?
 }
 
 /// The binary, built in the profile of this test unless `TIDEGATE_BINARY` names another.

@@ -2,8 +2,10 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use rustix::net::sockopt::set_socket_recv_buffer_size;
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 
 use tidegate_test_servers::PATIENCE;
@@ -22,7 +24,17 @@ impl Raw {
 
     /// Connects as the client `from`, an address of the loopback network.
     pub fn connect_from(from: Ipv4Addr, address: SocketAddr) -> Self {
-        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        Self::connect_by(new_socket(), from, address)
+    }
+
+    /// The same with as little room for what it is told as the kernel allows.
+    pub(crate) fn connect_narrowly(from: Ipv4Addr, address: SocketAddr) -> Self {
+        let socket = new_socket();
+        set_socket_recv_buffer_size(&socket, 1).unwrap();
+        Self::connect_by(socket, from, address)
+    }
+
+    fn connect_by(socket: OwnedFd, from: Ipv4Addr, address: SocketAddr) -> Self {
         bind(&socket, &SocketAddrV4::new(from, 0)).unwrap();
         connect(&socket, &address).unwrap();
         Self::over(socket.into())
@@ -32,6 +44,11 @@ impl Raw {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         Self(stream)
+    }
+
+    /// The socket, for whoever goes on differently.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.0
     }
 
     /// Sends bytes. False if the other side has closed.
@@ -69,4 +86,8 @@ impl Raw {
         }
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
+
+fn new_socket() -> OwnedFd {
+    socket(AddressFamily::INET, SocketType::STREAM, None).unwrap()
 }

@@ -99,6 +99,16 @@ impl Process {
         self.status_kib("VmHWM:")
     }
 
+    /// How many sockets it has open.
+    pub fn sockets(&self) -> usize {
+        let files = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        // A file may be closed between being listed and being looked at.
+        let targets = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+        targets
+            .filter(|target| target.to_string_lossy().starts_with("socket:"))
+            .count()
+    }
+
     fn status_kib(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
