@@ -39,7 +39,7 @@ pub type Told = Vec<Vec<u8>>;
 /// What is added to every bound on time, for a machine that has other things to do.
 const SLACK: Duration = Duration::from_secs(20);
 /// The longest that anybody else waits for an answer.
-const LONGEST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(15);
 /// So many requests of somebody else at least are answered during an attack.
 const SERVED: usize = 20;
 /// Sockets that ordinary clients and the connections kept to the origin may take.

@@ -3,8 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use rustix::process::{Resource, getrlimit, setrlimit};
-use tidegate_e2e::{Gateway, Nginx, Ordinary, Raw, until};
+use tidegate_e2e::{Gateway, Nginx, Ordinary, Raw, allow_many_files, until};
 
 /// As many as the gateway takes, and a few more.
 const MANY: usize = 10_500;
@@ -23,12 +22,6 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 fn attacker(index: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 1, u8::try_from(1 + index % ADDRESSES).unwrap())
-}
-
-fn allow_many_files() {
-    let mut files = getrlimit(Resource::Nofile);
-    files.current = files.maximum;
-    setrlimit(Resource::Nofile, files).unwrap();
 }
 
 /// Opens `MANY` connections and says `opening` on each, while an ordinary client asks. It is served each time, in time, and the
