@@ -136,6 +136,31 @@ fn tls_is_spoken_and_a_clients_certificate_is_asked_for() {
 }
 
 #[test]
+fn a_server_ends_with_the_process_that_started_it_and_not_with_the_thread() {
+    use std::io::{BufRead as _, BufReader};
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    let mut process = Command::new(env!("CARGO_BIN_EXE_start-and-stay"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    let (port, folder) = line.split_once(' ').unwrap();
+    let url = format!("redis://127.0.0.1:{port}");
+    connect(&url).unwrap();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    until("the server has ended", || connect(&url).err());
+    assert!(Path::new(folder).exists());
+    let _next = Server::redis();
+    until("its folder is gone", || {
+        (!Path::new(folder).exists()).then_some(())
+    });
+}
+
+#[test]
 fn a_shared_server_is_one_for_all() {
     assert_eq!(Server::shared().port(), Server::shared().port());
     let _: () = Server::shared().ask(&["PING"]);
