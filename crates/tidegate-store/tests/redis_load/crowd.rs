@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::pulse::Pulse;
 use crate::report::Report;
 
 const INSTANCES: usize = 2;
@@ -24,13 +25,16 @@ const EVERY: Duration = Duration::from_millis(4);
 /// One request in so many is for the counter that is spent before the fault.
 const SPENT_EVERY: u32 = 4;
 /// What that counter admits.
-const SPENT: u64 = 500;
+pub(crate) const SPENT: u64 = 500;
 /// What the other one admits: for about three seconds.
-const SPENDING: u64 = 40_000;
+pub(crate) const SPENDING: u64 = 40_000;
 /// Refusals in a row that show that a counter is spent.
 const REFUSALS: u64 = 1_000;
 /// So long that nothing comes back while a test runs.
 const WINDOW: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// How far the clock of one instance is behind, and that of the other ahead: the store's counts.
+const WRONG: Duration = Duration::from_secs(5);
 
 /// The shard of all counters.
 pub(crate) const SHARD: u8 = 0x2f;
@@ -41,6 +45,7 @@ pub(crate) struct Crowd {
     instances: Vec<Runtime>,
     askers: JoinSet<()>,
     timeout: Duration,
+    pulse: Pulse,
     /// One crowd at a time, in whichever process.
     _alone: File,
 }
@@ -53,6 +58,10 @@ struct Shared {
     longest_us: AtomicU64,
     timeouts: AtomicU64,
     unavailable: AtomicU64,
+    /// When each instance last came to a decision on the counter that is being spent.
+    last_us: [AtomicU64; INSTANCES],
+    /// The longest time between two of these.
+    gap_us: AtomicU64,
     /// When each instance came to a decision for the first time since [`Crowd::recovers`] began to look. 0: not yet.
     decided_us: [AtomicU64; INSTANCES],
 }
@@ -80,6 +89,8 @@ impl Crowd {
             longest_us: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
             unavailable: AtomicU64::new(0),
+            last_us: Default::default(),
+            gap_us: AtomicU64::new(0),
             decided_us: Default::default(),
         });
         let mut crowd = Self {
@@ -87,6 +98,7 @@ impl Crowd {
             instances: Vec::new(),
             askers: JoinSet::new(),
             timeout: settings.timeout,
+            pulse: Pulse::start(),
             _alone: alone,
         };
         let stores: Vec<_> = (0..INSTANCES).map(|_| crowd.instance(settings)).collect();
@@ -104,7 +116,7 @@ impl Crowd {
         });
     }
 
-    /// Waits until both instances decide again. How long that takes from here.
+    /// Waits until both instances decide again. How long that takes from here, where the store has recovered.
     pub(crate) fn recovers(&self) -> Duration {
         let since = self.shared.watch.elapsed();
         for decided in &self.shared.decided_us {
@@ -128,7 +140,9 @@ impl Crowd {
         Report {
             fault,
             timeout: self.timeout,
+            machine: self.pulse.ends(),
             longest: Duration::from_micros(shared.longest_us.load(Relaxed)),
+            undecided: Duration::from_micros(shared.gap_us.load(Relaxed)),
             recovered,
             timeouts: shared.timeouts.load(Relaxed),
             unavailable: shared.unavailable.load(Relaxed),
@@ -140,13 +154,16 @@ impl Crowd {
     /// An instance of Tidegate: a thread, and a store that is connected.
     fn instance(&mut self, settings: &Settings) -> Arc<Redis> {
         let mut builder = Builder::new_multi_thread();
-        let runtime = builder.worker_threads(1).enable_all().build().expect("a runtime");
+        let watched = self.pulse.watched();
+        builder.worker_threads(1).enable_all();
+        builder.on_thread_start(move || watched.this_thread());
+        let runtime = builder.build().expect("a runtime");
         let redis = Redis::new(settings, runtime.handle().clone()).expect("sound settings");
         let redis = Arc::new(redis);
         let (key, limit) = (Key::in_shard(0, SHARD), limit(1));
         until("the store is connected", || {
             let charges = [looking(key, &limit)];
-            runtime.block_on(redis.charge(&charges, self.shared.now())).ok()
+            runtime.block_on(redis.charge(&charges, self.shared.now(0))).ok()
         });
         self.instances.push(runtime);
         redis
@@ -179,7 +196,7 @@ impl Shared {
             };
             let charges = [one(counter.key, &counter.limit)];
             let watch = Watch::start();
-            let answer = redis.charge(&charges, self.now()).await;
+            let answer = redis.charge(&charges, self.now(instance)).await;
             self.longest_us.fetch_max(micros(watch.elapsed()), Relaxed);
             match answer {
                 Ok(decisions) => self.decided(instance, counter, decisions.charged),
@@ -189,9 +206,13 @@ impl Shared {
         }
     }
 
-    /// What the instances' clocks say.
-    fn now(&self) -> Timestamp {
-        Timestamp::EPOCH.saturating_add(self.watch.elapsed())
+    /// What an instance's clock says.
+    fn now(&self, instance: usize) -> Timestamp {
+        let right = Timestamp::EPOCH.saturating_add(2 * WRONG + self.watch.elapsed());
+        match instance {
+            0 => right.saturating_sub(WRONG),
+            _ => right.saturating_add(WRONG),
+        }
     }
 
     fn decided(&self, instance: usize, counter: &Counter, admitted: bool) {
@@ -199,6 +220,10 @@ impl Shared {
         if core::ptr::eq(counter, &self.spending) {
             let now = micros(self.watch.elapsed());
             let _ = self.decided_us[instance].compare_exchange(0, now, Relaxed, Relaxed);
+            let last = self.last_us[instance].swap(now, Relaxed);
+            if last > 0 {
+                self.gap_us.fetch_max(now.saturating_sub(last), Relaxed);
+            }
         }
         if admitted {
             count(&counter.admitted);

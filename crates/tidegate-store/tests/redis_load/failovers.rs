@@ -26,6 +26,22 @@ fn a_master_of_a_cluster_that_dies_lets_no_more_pass_than_was_under_way() {
 }
 
 #[test]
+fn a_master_of_a_cluster_that_stands_still_is_not_believed_when_it_is_back() {
+    let mut cluster = Cluster::start(Kind::Valkey9);
+    let (settings, slot) = in_cluster(&cluster);
+    let crowd = Crowd::start(&settings);
+    crowd.gets_going();
+    let old = cluster.master_of(slot);
+    cluster.node(old).stop();
+    cluster.master_of(slot);
+    let recovered = crowd.recovers();
+    cluster.node(old).cont();
+    crowd
+        .ends("master of a Cluster stood still, then came back", recovered)
+        .holds(Bound::AtOneTime);
+}
+
+#[test]
 fn a_shard_of_a_cluster_that_moves_in_agreement_lets_nothing_more_pass() {
     let cluster = Cluster::start(Kind::Valkey9);
     let (settings, slot) = in_cluster(&cluster);

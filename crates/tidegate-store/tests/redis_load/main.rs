@@ -1,13 +1,14 @@
 //! One limit that two instances hold, asked by 64 at one time, while the store dies, stands still, forgets, fails over or cannot be
 //! reached.
 //!
-//! Each test says what it measured as a line of the table in `docs/store.md`, and holds it to its bound:
+//! Each test says what it measured as a line of the table in `docs/store-failures.md`, and holds it to its bound:
 //! `cargo test -p tidegate-store --test redis_load -- --nocapture`.
 #![allow(clippy::expect_used, reason = "a failed check is a failed test")]
 
 mod crowd;
 mod failovers;
 mod faults;
+mod pulse;
 mod report;
 mod undisturbed;
 
