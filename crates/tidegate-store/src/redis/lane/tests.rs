@@ -102,6 +102,7 @@ async fn a_lone_request_is_sent_at_once_and_so_is_a_second_and_the_others_share_
 async fn a_call_takes_what_it_can_hold_and_a_carrier_that_rests_takes_what_is_left() {
     let server = Server::new(ROUND_TRIP);
     let (lane, _carriers) = lane(&server);
+    settle().await;
     let _receivers: Vec<_> = (0..300).map(|request| bring(&lane, request)).collect();
     settle().await;
     assert_eq!(server.sizes(), [MAX_REQUESTS, MAX_REQUESTS]);
