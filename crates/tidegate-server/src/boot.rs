@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
-use tidegate_policy::{Admin, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, Upstream};
+use tidegate_policy::{Admin, Consistency, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, Upstream};
 use tidegate_store::Memory;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::access_log::AccessLog;
 use crate::admin::{AdminListener, Overview};
 use crate::clock::Clock;
+use crate::counters::Counters;
 use crate::demo::DemoOrigin;
 use crate::gateway::{BindError, Farewell, Gateway, Settings};
 use crate::handover::{Offer, Takeover};
@@ -85,6 +86,7 @@ struct Facts {
     forwarding: Forwarding,
     policies_name: String,
     policies: Vec<Policy>,
+    per_instance: Vec<Policy>,
     warnings: Problems,
 }
 
@@ -130,8 +132,7 @@ impl Server {
 
     /// The policies whose counters are this process's own: with several instances a client can get the limit from each.
     pub fn per_instance(&self) -> &[Policy] {
-        // Every store there is keeps its counters in this process.
-        &self.facts.policies
+        &self.facts.per_instance
     }
 
     /// Where it is told what is served, and how reloads went.
@@ -180,10 +181,10 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let access_log = settings.access_log.clone();
     let admin_at = options.admin.unwrap_or(live.config.admin);
     let policies = live.config.policies.policies().to_vec();
-    let store = Memory::new(table_size(live.config.store.memory_bytes, &policies));
+    let memory = Memory::new(table_size(live.config.store.memory_bytes, &policies));
     let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
     let token_keys = fetch_token_keys(&stage, &clock)?;
-    let pipeline = Pipeline::new(stage.clone(), store, clock.clone());
+    let pipeline = Pipeline::new(stage.clone(), Counters::local(memory), clock.clone());
     let handover = options.handover.as_deref();
     let (mut given, takeover) = given(handover)?;
     let farewell = if given.is_activated() {
@@ -215,7 +216,9 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         .map_err(BootError::System)?;
     let overview = Overview::new(gateway.pipeline().clone(), reloader.reloads().clone(), access_log);
     let overview = Arc::new(overview);
+    let is_local = |policy: &&Policy| policy.consistency == Consistency::Local;
     let facts = Facts {
+        per_instance: policies.iter().filter(is_local).cloned().collect(),
         listening: gateway.local_addrs().to_vec(),
         speak_tls,
         forwarding,

@@ -4,6 +4,7 @@ pub mod access_log;
 pub mod admin;
 pub mod boot;
 pub mod clock;
+pub mod counters;
 pub mod demo;
 pub mod gateway;
 mod handover;

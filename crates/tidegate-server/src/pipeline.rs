@@ -11,29 +11,30 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, Response};
-use tidegate_core::{Decisions, HoldId, Timestamp};
+use tidegate_core::{Decision, Decisions, HoldId, Timestamp};
 use tidegate_policy::{
-    Body, Config, Course, Identity, IdentityRefusal, Judging, Plan, Request, Standing, StoreFailure, Tls,
-    TokenCache, Verdict, tell_origin,
+    Body, Config, Course, Finding, Findings, Identity, IdentityRefusal, Judging, Plan, Request, Standing,
+    Tls, TokenCache, Verdict, tell_origin,
 };
-use tidegate_store::{Store, StoreError};
+use tidegate_store::Store;
 
 use crate::clock::Clock;
+use crate::counters::Counters;
 use crate::live::{Live, Stage, View};
 use crate::record::Record;
 
 pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
 pub(crate) use hold::Hold;
 pub use turns::MOST_WAITING;
-use turns::Turns;
+use turns::{NoPlace, Place, Turns};
 
-/// Decides about requests: what the policies ask, charged to the store `S`. It lives as long as the process; the policies are what is
+/// Decides about requests: what the policies ask, charged to counters of this process and of the shared store `S`. It lives as long as the process; the policies are what is
 /// live when a request begins.
 #[derive(Debug)]
 pub struct Pipeline<S> {
     clock: Clock,
     stage: Stage,
-    store: Arc<S>,
+    counters: Arc<Counters<S>>,
     turns: Turns,
     bodies: Arc<Held>,
 }
@@ -73,11 +74,11 @@ pub(crate) struct Admitted<'l> {
 
 impl<S: Store> Pipeline<S> {
     /// A pipeline that decides by what is on `stage`.
-    pub fn new(stage: Stage, store: S, clock: Clock) -> Self {
+    pub fn new(stage: Stage, counters: Counters<S>, clock: Clock) -> Self {
         Self {
             clock,
             stage,
-            store: Arc::new(store),
+            counters: Arc::new(counters),
             turns: Turns::new(MOST_WAITING),
             bodies: Arc::default(),
         }
@@ -94,8 +95,8 @@ impl<S: Store> Pipeline<S> {
     }
 
     /// Where counters are kept.
-    pub fn store(&self) -> &Arc<S> {
-        &self.store
+    pub fn counters(&self) -> &Arc<Counters<S>> {
+        &self.counters
     }
 
     /// Requests that wait for their leaky bucket.
@@ -179,20 +180,16 @@ impl<S: Store> Pipeline<S> {
             Standing::Unlisted => policies.plan(&request, &identity, hold, now),
         };
         // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
-        let mut slots = Hold::of(&plan, hold, &self.store, &self.clock);
-        let (answer, place) = if plan.charges.is_empty() {
-            (Ok(Decisions::default()), None)
-        } else {
-            match self.turns.charge(&*self.store, &plan.charges, now).await {
-                Some((answer, place)) => (answer.map_err(failure), place),
-                None => return Admission::Crowded(None),
-            }
+        let mut slots = Hold::of(&plan, hold, &self.counters, &self.clock);
+        let Some((answer, place)) = self.charge(&plan, now).await else {
+            slots.and_then(Hold::forget);
+            return Admission::Crowded(None);
         };
-        if let Ok(decisions) = &answer {
-            slots = slots.filter(|_| decisions.charged);
+        if !answer.holds(&plan) {
+            slots = slots.and_then(Hold::forget);
         }
-        let verdict = plan.conclude(answer.as_ref().map_err(|failure| *failure));
-        record.decided(live, &plan, &answer.unwrap_or_default(), &verdict);
+        let verdict = answer.conclude(&plan);
+        record.decided(live, &plan, &answer, &verdict);
         if let Some(response) = answers.refuse(&verdict, &request, now) {
             return Admission::Answered(response);
         }
@@ -212,6 +209,80 @@ impl<S: Store> Pipeline<S> {
             }
             (Course::Delay(_), None) => Admission::Crowded(Some(admitted)),
             (Course::Pass | Course::Reject(_), _) => Admission::Forwarded(admitted, early),
+        }
+    }
+
+    /// Asks the counters. None if the request would have to wait and there is no place to: then nothing was spent.
+    #[inline]
+    async fn charge(&self, plan: &Plan<'_>, now: Timestamp) -> Option<(Answer, Option<Place<'_>>)> {
+        if plan.charges.is_empty() {
+            return Some((Answer::Own(Decisions::default()), None));
+        }
+        if self.counters.are_local(plan) {
+            let charging = self.turns.charge(self.counters.memory(), &plan.charges, now);
+            let (decided, place) = charging.await?;
+            return Some((Answer::Own(decided.unwrap_or_default()), place));
+        }
+        // Boxed, so that the future of a request that needs no shared store stays small.
+        let (findings, place) = Box::pin(self.charge_shared(plan, now)).await?;
+        Some((Answer::Shared(findings), place))
+    }
+
+    async fn charge_shared(
+        &self,
+        plan: &Plan<'_>,
+        now: Timestamp,
+    ) -> Option<(Box<Findings>, Option<Place<'_>>)> {
+        let place = match self.turns.place_for(&plan.charges) {
+            Ok(place) => place,
+            Err(NoPlace) => {
+                let looks = turns::looks(plan);
+                let seen = self.counters.charge(&looks, now, &self.clock).await;
+                let seen = seen.each.iter().map(Finding::decision);
+                if turns::would_wait(&plan.charges, seen) {
+                    return None;
+                }
+                None
+            }
+        };
+        let findings = self.counters.charge(plan, now, &self.clock).await;
+        Some((Box::new(findings), place))
+    }
+}
+
+/// What the counters said.
+pub(crate) enum Answer {
+    /// Those of this process, which are all that were asked.
+    Own(Decisions),
+    /// Those of this process and of the shared store.
+    Shared(Box<Findings>),
+}
+
+impl Answer {
+    /// The decision on each charge, as far as there is one, in the plan's order.
+    pub(crate) fn decisions(&self) -> impl Iterator<Item = Option<Decision>> {
+        let (own, found) = match self {
+            Self::Own(decisions) => (&*decisions.each, &[][..]),
+            Self::Shared(findings) => (&[][..], &*findings.each),
+        };
+        let own = own.iter().copied().map(Some);
+        own.chain(found.iter().map(Finding::decision))
+    }
+
+    /// Whether slots may be held for the request: not if it is known that none was taken.
+    fn holds(&self, plan: &Plan<'_>) -> bool {
+        match self {
+            Self::Own(decisions) => decisions.charged,
+            Self::Shared(findings) => {
+                findings.failure.is_some() || findings.charged(plan.charges.iter().map(|charge| charge.mode))
+            }
+        }
+    }
+
+    fn conclude<'set>(&self, plan: &Plan<'set>) -> Verdict<'set> {
+        match self {
+            Self::Own(decisions) => plan.conclude(Ok(decisions)),
+            Self::Shared(findings) => plan.conclude_findings(findings),
         }
     }
 }
@@ -252,11 +323,4 @@ pub(crate) fn view<'r, B>(
 pub(crate) fn host(fields: &HeaderMap) -> &str {
     let host = fields.get(HOST).and_then(|host| host.to_str().ok());
     host.unwrap_or_default()
-}
-
-fn failure(error: StoreError) -> StoreFailure {
-    match error {
-        StoreError::Timeout => StoreFailure::Timeout,
-        _ => StoreFailure::Unavailable,
-    }
 }

@@ -11,13 +11,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, StatusCode};
-use tidegate_core::{Decisions, Timestamp};
+use tidegate_core::Timestamp;
 use tidegate_policy::{Course, Identity, Plan, TlsVersion, Verdict};
 
 use crate::access_log::Line;
 use crate::gateway::Progress;
 use crate::live::Live;
 use crate::metrics::{Answered, DECISIONS, DURATIONS, class};
+use crate::pipeline::Answer;
 
 pub(crate) use books::Books;
 pub(crate) use complaints::Blame;
@@ -141,25 +142,22 @@ impl Record {
     }
 
     /// What was decided about it. Counts what each limit said.
-    pub(crate) fn decided(
-        &mut self,
-        live: &Live,
-        plan: &Plan<'_>,
-        decisions: &Decisions,
-        verdict: &Verdict<'_>,
-    ) {
+    pub(crate) fn decided(&mut self, live: &Live, plan: &Plan<'_>, answer: &Answer, verdict: &Verdict<'_>) {
         let taken = self.since();
         let counts = self.books.counts();
         counts.decisions.record(&DECISIONS, taken);
-        for ((charge, source), decision) in plan.charges.iter().zip(&plan.sources).zip(&decisions.each) {
-            let answered = Answered::of(decision.outcome, charge.mode);
-            live.meters().count(self.books.worker(), source, answered);
+        for ((charge, source), decision) in plan.charges.iter().zip(&plan.sources).zip(answer.decisions()) {
+            if let Some(decision) = decision {
+                let answered = Answered::of(decision.outcome, charge.mode);
+                live.meters().count(self.books.worker(), source, answered);
+            }
         }
         for failure in &plan.failures {
             live.meters().count_failure(failure);
         }
         if let Some(failure) = verdict.failure {
             counts.store_failures.one(failure.name());
+            live.meters().count_degraded(&plan.sources, failure);
         }
         self.verdict = verdict.word();
         match verdict.course {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, Method, Request, Version};
 use tidegate_core::{Key, Timestamp};
-use tidegate_policy::{Course, Identity, Plan, Reason, Refusal, Shadow, TlsVersion, Verdict};
+use tidegate_policy::{Course, Identity, Plan, Reason, Refusal, Shadow, StoreFailure, TlsVersion, Verdict};
 
 use super::object::Object;
 use crate::pipeline::host;
@@ -37,6 +37,7 @@ pub(crate) struct Line {
     remaining: Option<u64>,
     retry_after: Option<Duration>,
     shadow: Option<Arc<str>>,
+    store_failure: Option<&'static str>,
 }
 
 /// What was asked for.
@@ -76,6 +77,7 @@ impl Line {
             remaining: None,
             retry_after: None,
             shadow: None,
+            store_failure: None,
         }
     }
 
@@ -117,6 +119,7 @@ impl Line {
             Course::Reject(Reason::Unplanned(refusal)) => self.policy = refusing(&refusal),
             Course::Reject(_) | Course::Delay(_) | Course::Pass => {}
         }
+        self.store_failure = verdict.failure.map(StoreFailure::name);
         self.shadow = verdict.shadow.as_ref().and_then(|shadow| match shadow {
             Shadow::Limit(reading) => Some(reading.source.limit.label.clone()),
             Shadow::Unplanned(refusal) => refusing(refusal),
@@ -149,6 +152,7 @@ impl Line {
         object.maybe_number("remaining", self.remaining);
         object.maybe_number("retry_after", self.retry_after.map(seconds_up));
         object.maybe_text("shadow", self.shadow.as_deref());
+        object.maybe_text("store_failure", self.store_failure);
         object.number("bytes_in", self.bytes.0);
         object.number("bytes_out", self.bytes.1);
         object.number("duration_us", micros(self.duration));

@@ -154,7 +154,7 @@ impl Overview {
     }
 
     pub(super) fn usage(&self) -> Usage {
-        self.pipeline.store().table().usage()
+        self.pipeline.counters().memory().table().usage()
     }
 
     /// Buckets in use, counted at most once a second.
@@ -162,7 +162,7 @@ impl Overview {
         let now = self.pipeline.clock().now();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if now.as_nanos().saturating_sub(counted.0.as_nanos()) >= COUNT_EVERY {
-            *counted = (now, self.pipeline.store().table().live_buckets(now));
+            *counted = (now, self.pipeline.counters().memory().table().live_buckets(now));
         }
         counted.1 as u64
     }

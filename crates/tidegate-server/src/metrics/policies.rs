@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidegate_core::{Mode, Outcome};
-use tidegate_policy::{ExpressionFailure, ExpressionField, Policy, Source};
+use tidegate_policy::{
+    Consistency, ExpressionFailure, ExpressionField, OnStoreFailure, Policy, Source, StoreFailure,
+};
 
 use super::count::Count;
 use super::page::Page;
@@ -45,6 +47,18 @@ pub struct Meters {
     limits: Box<[Arc<LimitMeter>]>,
     /// One for each policy, in the order of the set.
     expressions: Box<[Arc<ExpressionMeter>]>,
+    /// The same, for those that count in a shared store.
+    degraded: Box<[Arc<DegradedMeter>]>,
+}
+
+/// How often a policy had to do without the shared store, by why. Counted in one place, like what is rare.
+#[derive(Debug)]
+struct DegradedMeter {
+    policy: Arc<str>,
+    /// None if the policy does not count there.
+    action: Option<OnStoreFailure>,
+    /// In the order of [`StoreFailure::ALL`].
+    reasons: [AtomicU64; StoreFailure::ALL.len()],
 }
 
 /// How often the expressions of one policy failed. Rare, so that all workers count in one place.
@@ -91,6 +105,7 @@ impl Meters {
             starts: starts.into(),
             limits: limits.into(),
             expressions: expressions_following(before, policies),
+            degraded: degraded_following(before, policies),
         }
     }
 
@@ -114,9 +129,44 @@ impl Meters {
         }
     }
 
+    /// Counts that the policies of `sources` that count in the shared store had to do without it, each once.
+    pub(crate) fn count_degraded(&self, sources: &[Source<'_>], failure: StoreFailure) {
+        let mut last = None;
+        for source in sources {
+            let Some(meter) = self.degraded.get(source.policy_index) else {
+                continue;
+            };
+            let is_again = last.replace(source.policy_index) == Some(source.policy_index);
+            if meter.action.is_some() && !is_again {
+                // A count and nothing else; no memory is handed over with it.
+                meter.reasons[failure as usize].fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
     pub(super) fn tell(&self, page: &mut Page<'_>) -> std::fmt::Result {
         self.tell_limits(page)?;
+        self.tell_degraded(page)?;
         self.tell_expressions(page)
+    }
+
+    fn tell_degraded(&self, page: &mut Page<'_>) -> std::fmt::Result {
+        let mut family = page.family(
+            "tidegate_policy_degraded",
+            "Requests for which a policy had to do without the shared store",
+        )?;
+        for meter in &self.degraded {
+            let Some(action) = meter.action else { continue };
+            for (reason, count) in StoreFailure::ALL.iter().zip(&meter.reasons) {
+                let labels = [
+                    ("policy", &*meter.policy),
+                    ("action", action.name()),
+                    ("reason", reason.name()),
+                ];
+                family.counter(labels, count.load(Ordering::Relaxed))?;
+            }
+        }
+        Ok(())
     }
 
     fn tell_expressions(&self, page: &mut Page<'_>) -> std::fmt::Result {
@@ -157,6 +207,24 @@ fn expressions_following(before: &Meters, policies: &[Policy]) -> Box<[Arc<Expre
     let meters = policies.iter().map(|policy| match known.get(&*policy.name) {
         Some(meter) if meter.is_of(&policy.expressions) => Arc::clone(meter),
         _ => Arc::new(ExpressionMeter::new(policy)),
+    });
+    meters.collect()
+}
+
+/// The meters of what `policies` do without the shared store. Those that `before` had already are kept.
+fn degraded_following(before: &Meters, policies: &[Policy]) -> Box<[Arc<DegradedMeter>]> {
+    let known = before.degraded.iter().map(|meter| (&*meter.policy, meter));
+    let known: HashMap<&str, &Arc<DegradedMeter>> = known.collect();
+    let meters = policies.iter().map(|policy| {
+        let action = (policy.consistency == Consistency::Strict).then_some(policy.on_store_failure);
+        match known.get(&*policy.name) {
+            Some(meter) if meter.action == action => Arc::clone(meter),
+            _ => Arc::new(DegradedMeter {
+                policy: policy.name.clone(),
+                action,
+                reasons: Default::default(),
+            }),
+        }
     });
     meters.collect()
 }

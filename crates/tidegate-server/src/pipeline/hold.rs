@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use smallvec::SmallVec;
-use tidegate_core::{Algorithm, HoldId, Key};
+use tidegate_core::{Algorithm, HoldId};
 use tidegate_policy::Plan;
 use tidegate_store::Store;
 
 use crate::clock::Clock;
+use crate::counters::{Counters, Slot};
 
 /// Slots that are given back when this is dropped, so in whichever way their request ends.
 pub(crate) struct Hold {
@@ -18,20 +19,30 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// The slots that `plan` asks for under the name `hold`; None if it asks for none.
-    pub(crate) fn of<S: Store>(plan: &Plan<'_>, hold: HoldId, store: &Arc<S>, clock: &Clock) -> Option<Self> {
-        let keys: SmallVec<[Key; 2]> = plan
-            .charges
-            .iter()
-            .filter(|charge| charge.limit.algorithm() == Algorithm::Concurrency)
-            .map(|charge| charge.key)
+    pub(crate) fn of<S: Store>(
+        plan: &Plan<'_>,
+        hold: HoldId,
+        counters: &Arc<Counters<S>>,
+        clock: &Clock,
+    ) -> Option<Self> {
+        let charges = plan.charges.iter().zip(&plan.sources);
+        let slots: SmallVec<[Slot; 2]> = charges
+            .filter(|(charge, _)| charge.limit.algorithm() == Algorithm::Concurrency)
+            .map(|(charge, source)| Slot::of(charge.key, source))
             .collect();
-        if keys.is_empty() {
+        if slots.is_empty() {
             return None;
         }
-        let (store, clock) = (store.clone(), clock.clone());
+        let (counters, clock) = (counters.clone(), clock.clone());
         Some(Self {
-            give_back: Some(Box::new(move || give_back(store, keys, hold, &clock))),
+            give_back: Some(Box::new(move || give_back(counters, &slots, hold, &clock))),
         })
+    }
+
+    /// None of them was taken, so that none is given back.
+    pub(crate) fn forget(mut self) -> Option<Self> {
+        self.give_back = None;
+        None
     }
 }
 
@@ -43,15 +54,23 @@ impl Drop for Hold {
     }
 }
 
-fn give_back<S: Store>(store: Arc<S>, keys: SmallVec<[Key; 2]>, hold: HoldId, clock: &Clock) {
+fn give_back<S: Store>(counters: Arc<Counters<S>>, slots: &[Slot], hold: HoldId, clock: &Clock) {
     let now = clock.now();
+    let shared = counters.release_locally(slots, hold, now);
+    if shared.is_empty() {
+        return;
+    }
     let mut releasing = Box::pin(async move {
-        for key in keys {
+        let Some(store) = counters.store() else {
+            return;
+        };
+        for key in shared {
             // A slot that cannot be given back comes back by its TTL.
             let _ = store.release(key, hold, now).await;
         }
     });
-    // The store in memory is done at once. Without a runtime the process is ending, and the TTL has to do.
+    // Begun here, so that what the next request asks of the store comes behind it. Without a runtime the process is ending, and the TTL
+    // has to do.
     let ready = pin!(releasing.as_mut())
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))

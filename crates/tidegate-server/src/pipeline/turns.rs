@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, Cost, Decisions, Mode, Timestamp};
+use tidegate_core::{Charge, Cost, Decision, Decisions, Mode, Timestamp};
+use tidegate_policy::Plan;
 use tidegate_store::{Store, StoreError};
 
 /// Requests that wait for their leaky bucket at one time, in the whole process. More are answered with 503.
@@ -20,6 +21,10 @@ pub(crate) struct Turns {
 /// One of the places.
 #[derive(Debug)]
 pub(crate) struct Place<'t>(&'t AtomicUsize);
+
+/// All places are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoPlace;
 
 /// What a store said, and the place to wait at, if the request may have to.
 pub(crate) type Charged<'t> = (Result<Decisions, StoreError>, Option<Place<'t>>);
@@ -45,15 +50,21 @@ impl Turns {
         charges: &[Charge<'_>],
         now: Timestamp,
     ) -> Option<Charged<'_>> {
-        let mut place = None;
-        if charges.iter().any(may_wait) {
-            place = self.place();
+        let place = match self.place_for(charges) {
+            Ok(place) => place,
             // Boxed like everything rare.
-            if place.is_none() && Box::pin(would_wait(store, charges, now)).await {
-                return None;
-            }
-        }
+            Err(NoPlace) if Box::pin(store_would_wait(store, charges, now)).await => return None,
+            Err(NoPlace) => None,
+        };
         Some((store.charge(charges, now).await, place))
+    }
+
+    /// A place to wait at, if one of `charges` may need it.
+    pub(crate) fn place_for(&self, charges: &[Charge<'_>]) -> Result<Option<Place<'_>>, NoPlace> {
+        if charges.iter().any(may_wait) {
+            return self.place().map(Some).ok_or(NoPlace);
+        }
+        Ok(None)
     }
 
     fn place(&self) -> Option<Place<'_>> {
@@ -81,25 +92,41 @@ fn may_wait(charge: &Charge<'_>) -> bool {
     charge.mode == Mode::Enforce && charge.limit.max_delay().is_some_and(|delay| !delay.is_zero())
 }
 
-/// Whether a leaky bucket holds too little for its charge. Only looks.
-async fn would_wait<S: Store>(store: &S, charges: &[Charge<'_>], now: Timestamp) -> bool {
-    let patient: SmallVec<[&Charge<'_>; 2]> = charges.iter().filter(|charge| may_wait(charge)).collect();
-    let looks: SmallVec<[Charge<'_>; 2]> = patient
+/// `plan` as it would be if it only looked.
+pub(crate) fn looks<'p>(plan: &Plan<'p>) -> Plan<'p> {
+    let look = |charge: &Charge<'p>| Charge {
+        cost: Cost::LOOK,
+        ..*charge
+    };
+    Plan {
+        charges: plan.charges.iter().map(look).collect(),
+        sources: plan.sources.clone(),
+        ..Plan::default()
+    }
+}
+
+/// Whether one of `charges` would have to wait at a leaky bucket, by what looks at their counters said.
+pub(crate) fn would_wait(charges: &[Charge<'_>], seen: impl Iterator<Item = Option<Decision>>) -> bool {
+    charges.iter().zip(seen).any(|(charge, seen)| {
+        // What never passes does not wait either.
+        let cost = charge.cost.units();
+        may_wait(charge) && seen.is_some_and(|seen| cost > seen.remaining) && cost <= charge.limit.capacity()
+    })
+}
+
+async fn store_would_wait<S: Store>(store: &S, charges: &[Charge<'_>], now: Timestamp) -> bool {
+    let looks: SmallVec<[Charge<'_>; 4]> = charges
         .iter()
         .map(|charge| Charge {
             cost: Cost::LOOK,
-            ..**charge
+            ..*charge
         })
         .collect();
     // A store that fails now will tell so to the charge as well.
     let Ok(seen) = store.charge(&looks, now).await else {
         return false;
     };
-    patient.iter().zip(&seen.each).any(|(charge, decision)| {
-        // What never passes does not wait either.
-        let cost = charge.cost.units();
-        cost > decision.remaining && cost <= charge.limit.capacity()
-    })
+    would_wait(charges, seen.each.into_iter().map(Some))
 }
 
 #[cfg(test)]

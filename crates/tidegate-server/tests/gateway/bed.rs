@@ -9,6 +9,7 @@ use std::time::Duration;
 use tidegate_core::{KeyHasher, TableSize};
 use tidegate_policy::RequestIds;
 use tidegate_server::clock::Clock;
+use tidegate_server::counters::Counters;
 use tidegate_server::gateway::{Drained, Farewell, Gateway, Settings};
 use tidegate_server::live::{Live, Stage};
 use tidegate_server::load::PolicySource;
@@ -46,17 +47,29 @@ impl Bed {
 
     /// A gateway that holds `policies` and knows `keys`.
     pub fn limited(policies: &str, keys: &str, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::build(store(), (policies, keys), clock, change)
+        Self::build(
+            Counters::<Memory>::local(store()),
+            (policies, keys),
+            clock,
+            change,
+        )
     }
 
-    /// A gateway that holds `policies` and counts in `store`.
+    /// A gateway that holds `policies` and shares `store` with others.
     pub fn over(store: impl Store, policies: &str, clock: Clock, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::build(store, (policies, "[]"), clock, change)
+        let counters = Counters::sharing(self::store(), store, KeyHasher::new([8; 16]));
+        let policies = format!("store: redis://stands.in.for.it\n{policies}");
+        Self::build(counters, (&policies, "[]"), clock, change)
     }
 
     /// A gateway that was told to leave before it ran, and a client that waited in the queue by then.
     pub fn leaving(moment: Duration) -> (Self, Wire) {
-        let parts = Self::bind(store(), ("policies: []", ""), Clock::system(), |_| {});
+        let parts = Self::bind(
+            Counters::<Memory>::local(store()),
+            ("policies: []", ""),
+            Clock::system(),
+            |_| {},
+        );
         let early = TcpStream::connect(parts.0.local_addrs()[0]).unwrap();
         let (told, stop) = oneshot::channel();
         told.send(Farewell::Kindly(moment)).unwrap();
@@ -65,17 +78,17 @@ impl Bed {
     }
 
     fn build(
-        store: impl Store,
+        counters: Counters<impl Store>,
         texts: (&str, &str),
         clock: Clock,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let (stop, stopped) = oneshot::channel();
-        Self::run(Self::bind(store, texts, clock, change), (Some(stop), stopped))
+        Self::run(Self::bind(counters, texts, clock, change), (Some(stop), stopped))
     }
 
     fn bind<S: Store>(
-        store: S,
+        counters: Counters<S>,
         (policies, keys): (&str, &str),
         clock: Clock,
         change: impl FnOnce(&mut Settings),
@@ -88,7 +101,7 @@ impl Bed {
         settings.request_ids = RequestIds::Off;
         change(&mut settings);
         let stage = Stage::new(live, Metrics::new(NonZeroUsize::MIN));
-        let pipeline = Pipeline::new(stage.clone(), store, clock);
+        let pipeline = Pipeline::new(stage.clone(), counters, clock);
         (Gateway::bind(settings, pipeline).unwrap(), origin, stage)
     }
 
