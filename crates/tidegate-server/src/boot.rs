@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
-use tidegate_policy::{Admin, Consistency, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, Upstream};
-use tidegate_store::Memory;
+use tidegate_policy::{
+    Admin, Consistency, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, SharedStore, Upstream,
+};
+use tidegate_store::{Memory, Redis, redis};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::access_log::AccessLog;
@@ -69,7 +71,7 @@ pub struct Server {
     pub(crate) signals: StopSignals,
     pub(crate) reloader: Reloader,
     pub(crate) demo: Option<DemoOrigin>,
-    pub(crate) gateway: Gateway<Memory>,
+    pub(crate) gateway: Gateway<Redis>,
     pub(crate) succession: Succession,
     pub(crate) admin: Option<AdminListener>,
     pub(crate) overview: Arc<Overview>,
@@ -87,6 +89,7 @@ struct Facts {
     policies_name: String,
     policies: Vec<Policy>,
     per_instance: Vec<Policy>,
+    shared_store: Option<SharedStore>,
     warnings: Problems,
 }
 
@@ -135,6 +138,11 @@ impl Server {
         &self.facts.per_instance
     }
 
+    /// The store that instances share, if there is one.
+    pub fn shared_store(&self) -> Option<&SharedStore> {
+        self.facts.shared_store.as_ref()
+    }
+
     /// Where it is told what is served, and how reloads went.
     pub fn reloads(&self) -> &Reloads {
         self.reloader.reloads()
@@ -167,12 +175,11 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         },
     };
     let mut files = Files::default();
-    let Ready { live, warnings } = loader.load(&mut files)?;
-    if live.config.store.shared.is_some() {
-        return Err(BootError::SharedStore {
-            policies_name: loader.source.name().to_owned(),
-        });
-    }
+    let Ready {
+        live,
+        store,
+        warnings,
+    } = loader.load(&mut files)?;
     let forwarding = live.config.forwarding.clone();
     let speak_tls = live.tls.iter().map(Option::is_some).collect();
     let mut settings = Settings::configured(&live.config.gateway, &live.tls);
@@ -181,10 +188,12 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let access_log = settings.access_log.clone();
     let admin_at = options.admin.unwrap_or(live.config.admin);
     let policies = live.config.policies.policies().to_vec();
+    let shared_store = live.config.store.shared.clone();
     let memory = Memory::new(table_size(live.config.store.memory_bytes, &policies));
     let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
     let token_keys = fetch_token_keys(&stage, &clock)?;
-    let pipeline = Pipeline::new(stage.clone(), Counters::local(memory), clock.clone());
+    let counters = counters(memory, store.as_ref(), &runtime)?;
+    let pipeline = Pipeline::new(stage.clone(), counters, clock.clone());
     let handover = options.handover.as_deref();
     let (mut given, takeover) = given(handover)?;
     let farewell = if given.is_activated() {
@@ -218,6 +227,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let overview = Arc::new(overview);
     let is_local = |policy: &&Policy| policy.consistency == Consistency::Local;
     let facts = Facts {
+        shared_store,
         per_instance: policies.iter().filter(is_local).cloned().collect(),
         listening: gateway.local_addrs().to_vec(),
         speak_tls,
@@ -264,7 +274,7 @@ fn given(handover: Option<&Path>) -> Result<(Given, Option<Takeover>), BootError
 }
 
 /// What the next process may take, prepared.
-fn offer(runtime: &Runtime, path: &Path, gateway: &Gateway<Memory>) -> Result<Offer, BootError> {
+fn offer(runtime: &Runtime, path: &Path, gateway: &Gateway<Redis>) -> Result<Offer, BootError> {
     let sockets = gateway.sockets().map_err(BootError::System)?;
     let _inside = runtime.enter();
     Offer::draft(path, sockets).map_err(|error| BootError::handover(path, error))
@@ -340,6 +350,37 @@ async fn origin(origin: Origin) -> Result<(Option<Protected>, Option<DemoOrigin>
             Ok((Some(Protected::All(upstream)), Some(demo)))
         }
     }
+}
+
+/// The counters of this process, and those in the shared store, which is spoken to on `runtime`.
+fn counters(
+    memory: Memory,
+    store: Option<&redis::Settings>,
+    runtime: &Runtime,
+) -> Result<Counters<Redis>, BootError> {
+    let Some(settings) = store else {
+        return Ok(Counters::local(memory));
+    };
+    let store = Redis::new(settings, runtime.handle().clone()).map_err(BootError::SharedStore)?;
+    if !runtime.block_on(connected(&store, settings.connect_timeout)) {
+        tracing::warn!(
+            "no connection to the shared store yet: each policy does what its `on_store_failure` says"
+        );
+    }
+    Ok(Counters::sharing(memory, store, random_hasher()?))
+}
+
+/// How often the start looks whether the shared store is there.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Whether there is a connection to the store within `patience`. Requests that came before would be decided without it.
+async fn connected(store: &Redis, patience: Duration) -> bool {
+    let has_connection = async {
+        while !store.figures().servers.iter().any(|server| server.connected) {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::time::timeout(patience, has_connection).await.is_ok()
 }
 
 /// A secret of this process: its counters live and die with it.

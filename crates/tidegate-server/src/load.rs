@@ -3,6 +3,7 @@
 mod error;
 mod files;
 mod keys_file;
+mod store;
 mod token_keys;
 mod upstream_tls;
 
@@ -15,6 +16,8 @@ use tidegate_core::KeyHasher;
 use tidegate_policy::{
     Access, Config, FileReport, Forwarding, Identifier, PolicyFile, Problems, Tokens, Upstream, compile_all,
 };
+
+use tidegate_store::redis;
 
 use crate::clock::Clock;
 use crate::tls::{self, TlsListener};
@@ -134,6 +137,16 @@ impl PolicySource {
         let warnings = compiled.warnings_at(now);
         let mut config = compiled.config;
         self.read_lists(files, &mut config.access)?;
+        let store = match &config.store.shared {
+            Some(shared) => {
+                let access = self.read_store(files, shared)?;
+                if let Some(secret) = &access.key_secret {
+                    config.policies.name_shared_under(secret);
+                }
+                Some(access.settings)
+            }
+            None => None,
+        };
         let (tokens, key_origins) = match &config.identity.jwt {
             Some(settings) => {
                 let tokens = Tokens {
@@ -167,6 +180,7 @@ impl PolicySource {
                 order: config.identity.order,
             },
             key_origins,
+            store,
             config,
             tls,
             upstream_tls,
@@ -270,6 +284,8 @@ pub struct Loaded {
     pub identifier: Identifier,
     /// Where the keys of those who issue tokens come from.
     pub key_origins: Vec<KeyOrigin>,
+    /// How the store is spoken to that instances share, if there is one.
+    pub store: Option<redis::Settings>,
     /// How TLS to each of its upstreams is spoken, in their order.
     pub upstream_tls: Vec<Option<TlsClient>>,
     /// What its writer should look at.

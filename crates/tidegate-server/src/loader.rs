@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use tidegate_core::KeyHasher;
 use tidegate_policy::{Problems, Upstream};
+use tidegate_store::redis;
 
 use crate::boot::BootError;
 use crate::live::Live;
@@ -37,6 +38,8 @@ pub(crate) enum Protected {
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) live: Live,
+    /// How the store is spoken to that instances share, if there is one.
+    pub(crate) store: Option<redis::Settings>,
     pub(crate) warnings: Problems,
 }
 
@@ -61,6 +64,7 @@ impl Loader {
         }
         Ok(Ready {
             warnings: std::mem::take(&mut loaded.warnings),
+            store: loaded.store.take(),
             live: loaded.into(),
         })
     }

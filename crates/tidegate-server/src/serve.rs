@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tidegate_store::Memory;
+use tidegate_store::Redis;
 use tokio::sync::oneshot;
 
 use crate::admin::{AdminListener, Overview, Phase};
@@ -80,7 +80,7 @@ pub(crate) struct Succession {
 const AFTER_HANDOVER: Farewell = Farewell::Kindly(Duration::from_secs(5));
 
 async fn until_told(
-    gateway: Gateway<Memory>,
+    gateway: Gateway<Redis>,
     mut signals: StopSignals,
     mut succession: Succession,
     overview: &Overview,

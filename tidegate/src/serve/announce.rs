@@ -31,8 +31,13 @@ fn events(server: &Server) {
     if let Some(address) = server.admin() {
         tracing::info!(%address, "admin: /metrics, /livez, /readyz, /status");
     }
-    let policies = Names(server.per_instance());
-    tracing::info!(%policies, "these limits are per instance: their counters are in this process's memory");
+    if !server.per_instance().is_empty() {
+        let policies = Names(server.per_instance());
+        tracing::info!(%policies, "these limits are per instance: their counters are in this process's memory");
+    }
+    if let Some(store) = server.shared_store() {
+        tracing::info!(%store, "the other limits hold over all instances that count in this store");
+    }
     for route in &server.forwarding().routes {
         tracing::info!(route = %RouteInWords(server.forwarding(), route), "a route");
     }
@@ -72,11 +77,14 @@ impl Display for Page<'_> {
         for policy in server.policies().iter().take(MAX_SHOWN) {
             writeln!(f, "            {}", Short(policy))?;
         }
-        writeln!(
-            f,
-            "  counters  in memory, per instance: {}\n",
-            Names(server.per_instance())
-        )?;
+        if let Some(store) = server.shared_store() {
+            writeln!(f, "  counters  in {store}, of all instances")?;
+        }
+        if !server.per_instance().is_empty() {
+            let policies = Names(server.per_instance());
+            writeln!(f, "  counters  in memory, per instance: {policies}")?;
+        }
+        writeln!(f)?;
         if let Some((scheme, address)) = server.urls().next() {
             let url = format!("{scheme}://{}/", reachable(address));
             match scheme {

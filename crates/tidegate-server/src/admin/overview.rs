@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
 use tidegate_core::{Timestamp, Usage};
-use tidegate_store::Memory;
+use tidegate_store::Redis;
+use tidegate_store::redis::Figures;
 use tokio::sync::Notify;
 
 use super::told::Told;
@@ -20,7 +21,7 @@ use crate::reload::{ReloadStatus, Reloads};
 /// What can be seen of a process.
 #[derive(Debug)]
 pub struct Overview {
-    pipeline: Arc<Pipeline<Memory>>,
+    pipeline: Arc<Pipeline<Redis>>,
     reloads: Reloads,
     access_log: Option<AccessLog>,
     started: Timestamp,
@@ -28,6 +29,12 @@ pub struct Overview {
     left: Notify,
     /// When buckets were last counted, and how many there were.
     counted: Mutex<(Timestamp, usize)>,
+}
+
+/// How the shared store is.
+pub(super) struct SharedStore {
+    pub(super) decides: bool,
+    pub(super) figures: Figures,
 }
 
 /// What a process is at.
@@ -58,7 +65,7 @@ const COUNT_EVERY: u64 = 1_000_000_000;
 
 impl Overview {
     /// What is seen of `pipeline`, of `reloads`, and of what is written to `access_log`.
-    pub fn new(pipeline: Arc<Pipeline<Memory>>, reloads: Reloads, access_log: Option<AccessLog>) -> Self {
+    pub fn new(pipeline: Arc<Pipeline<Redis>>, reloads: Reloads, access_log: Option<AccessLog>) -> Self {
         Self {
             started: pipeline.clock().now(),
             pipeline,
@@ -155,6 +162,16 @@ impl Overview {
 
     pub(super) fn usage(&self) -> Usage {
         self.pipeline.counters().memory().table().usage()
+    }
+
+    /// Whether the shared store decides, if there is one.
+    pub(super) fn shared_store(&self) -> Option<SharedStore> {
+        let counters = self.pipeline.counters();
+        let (store, outage) = counters.store().zip(counters.outage())?;
+        Some(SharedStore {
+            decides: !outage.lasts(),
+            figures: store.figures(),
+        })
     }
 
     /// Buckets in use, counted at most once a second.

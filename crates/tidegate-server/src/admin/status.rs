@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tidegate_core::{Mode, Timestamp};
 use tidegate_policy::{Policy, PolicyLimit, in_words};
 
-use super::overview::Overview;
+use super::overview::{Overview, SharedStore};
 use crate::access_log::utc;
 use crate::live::Live;
 use crate::reload::ReloadStatus;
@@ -39,6 +39,7 @@ pub(super) fn status(overview: &Overview) -> Value {
             "ledger_entries": usage.ledger_entries,
             "ledger_bytes": usage.ledger_bytes,
             "ledger_evictions": usage.ledger_evictions,
+            "shared": overview.shared_store().map(|store| shared_store(&live, &store)),
         },
         "upstreams": upstreams(&live.fleet),
         "token_keys": live.token_keys.status().iter().map(keys).collect::<Vec<_>>(),
@@ -48,6 +49,23 @@ pub(super) fn status(overview: &Overview) -> Value {
             "in_flight": counts.in_flight(),
             "waiting": overview.waiting(),
         },
+    })
+}
+
+/// The store that instances share. What is asked of it is what the file said at the start; its name is that of the file now.
+fn shared_store(live: &Live, store: &SharedStore) -> Value {
+    let figures = &store.figures;
+    json!({
+        "name": live.config.store.shared.as_ref().map(ToString::to_string),
+        "decides": store.decides,
+        "decided": figures.decided,
+        "timeouts": figures.timeouts,
+        "unavailable": figures.unavailable,
+        "calls": figures.calls,
+        "servers": figures.servers.iter().map(|server| json!({
+            "name": server.name,
+            "connected": server.connected,
+        })).collect::<Vec<_>>(),
     })
 }
 
@@ -124,6 +142,7 @@ fn policy(policy: &Policy) -> Value {
     json!({
         "name": &*policy.name,
         "scope": &*policy.scope,
+        "consistency": policy.consistency.name(),
         "mode": match policy.mode {
             Mode::Enforce => "enforce",
             Mode::Shadow => "shadow",

@@ -95,7 +95,33 @@ fn reloads(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
+fn shared_store(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
+    let store = overview.shared_store();
+    page.gauge(
+        (
+            "tidegate_store_degraded",
+            "1 while the shared store does not decide and each policy goes its own way, else 0",
+        ),
+        u64::from(store.as_ref().is_some_and(|store| !store.decides)),
+    )?;
+    page.counter(
+        (
+            "tidegate_store_decisions",
+            "Requests that the shared store has decided on",
+        ),
+        store.as_ref().map_or(0, |store| store.figures.decided),
+    )?;
+    page.counter(
+        (
+            "tidegate_store_calls",
+            "Calls to the shared store for them: requests share calls",
+        ),
+        store.as_ref().map_or(0, |store| store.figures.calls),
+    )
+}
+
 fn store(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
+    shared_store(overview, page)?;
     let usage = overview.usage();
     page.gauge(
         (

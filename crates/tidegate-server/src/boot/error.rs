@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
+use tidegate_store::redis::SettingsError;
+
 use crate::load::LoadError;
 
 /// Why nothing was started.
@@ -17,11 +19,8 @@ pub enum BootError {
         /// What the policies are called.
         policies_name: String,
     },
-    /// The policies want a store that this version cannot share.
-    SharedStore {
-        /// What the policies are called.
-        policies_name: String,
-    },
+    /// What the policy file says of the shared store cannot be used.
+    SharedStore(SettingsError),
     /// An address cannot be listened on.
     Bind {
         /// The address.
@@ -82,10 +81,7 @@ impl fmt::Display for BootError {
                 f,
                 "{policies_name} does not say what to protect: add `gateway.upstream`, or pass `--upstream http://127.0.0.1:9000`"
             ),
-            Self::SharedStore { policies_name } => write!(
-                f,
-                "{policies_name} wants a store that instances share, which this version does not have yet: write `store: memory`"
-            ),
+            Self::SharedStore(error) => write!(f, "the shared store cannot be used: {error}"),
             Self::Bind { address, error } => write_bind_error(f, *address, error),
             Self::LeftOver { address } => write!(
                 f,

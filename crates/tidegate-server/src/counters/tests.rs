@@ -18,6 +18,8 @@ struct Stand {
     fails: Mutex<Option<StoreError>>,
     garbles: bool,
     calls: AtomicUsize,
+    /// Of the last request.
+    cautious: Mutex<Cautious>,
 }
 
 impl Store for Stand {
@@ -30,6 +32,16 @@ impl Store for Stand {
             return Ok(Decisions::default());
         }
         self.memory.charge(charges, now).await
+    }
+
+    async fn charge_cautiously(
+        &self,
+        charges: &[Charge<'_>],
+        cautious: Cautious,
+        now: Timestamp,
+    ) -> Result<Decisions, StoreError> {
+        *self.cautious.lock().unwrap() = cautious;
+        self.charge(charges, now).await
     }
 
     async fn release(&self, key: Key, hold: HoldId, now: Timestamp) -> Result<(), StoreError> {
@@ -61,6 +73,7 @@ impl Bed {
             fails: Mutex::new(None),
             garbles: false,
             calls: AtomicUsize::new(0),
+            cautious: Mutex::default(),
         };
         Self {
             policies: compiled.config.policies,
@@ -143,6 +156,19 @@ fn all_that_is_shared_travels_in_one_call() {
     let bed = Bed::of(&(policy("one", 5, "") + &policy("other", 7, "")));
     assert_eq!(bed.left(), [Some(4), Some(6)]);
     assert_eq!(bed.calls(), 1);
+}
+
+#[test]
+fn policies_that_deny_without_the_store_are_cautious_in_it() {
+    let bed = Bed::of(
+        &(policy("own", 9, "consistency: local")
+            + &policy("open", 9, "on_store_failure: allow")
+            + &policy("closed", 9, "on_store_failure: deny")
+            + &policy("alone", 9, "")),
+    );
+    bed.word();
+    let cautious = *bed.stand().cautious.lock().unwrap();
+    assert_eq!(cautious, [false, true, false].into_iter().collect());
 }
 
 #[test]

@@ -44,6 +44,13 @@ pub enum LoadError {
         /// What is wrong with them.
         fault: TokenKeysFault,
     },
+    /// What belongs to the shared store cannot be used.
+    Store {
+        /// The store.
+        store: String,
+        /// Why.
+        why: String,
+    },
     /// TLS to an upstream cannot be spoken.
     UpstreamTls {
         /// The upstream.
@@ -100,6 +107,7 @@ impl fmt::Display for LoadError {
                 f,
                 "cannot use {place}, the keys of tokens that {named_in} names: {fault}"
             ),
+            Self::Store { store, why } => write!(f, "the store {store}: {why}"),
             Self::UpstreamTls { upstream, why } => write!(f, "`tls` of the upstream {upstream}: {why}"),
             Self::Invalid(problems) => problems.fmt(f),
         }

@@ -93,7 +93,7 @@ fn of_secret(secret: &[u8], issuer: &JwtIssuer) -> Result<KeySet, TokenKeysFault
 }
 
 /// Editors end the last line of a file; that end is not part of the secret.
-fn without_line_end(secret: &[u8]) -> &[u8] {
+pub(super) fn without_line_end(secret: &[u8]) -> &[u8] {
     let secret = secret.strip_suffix(b"\n").unwrap_or(secret);
     secret.strip_suffix(b"\r").unwrap_or(secret)
 }
