@@ -1,7 +1,10 @@
 //! Single servers: they start, die, stand still and come again, and ask of clients what they should.
 
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use redis::{Client, Connection, RedisResult};
-use tidegate_test_servers::{Keep, Kind, Options, Server, Tls, Watch, until};
+use tidegate_test_servers::{Keep, Kind, Options, Process, Server, Tls, Watch, until};
 
 fn connect(url: &str) -> RedisResult<Connection> {
     let mut connection = Client::open(url)?.get_connection()?;
@@ -97,7 +100,6 @@ fn the_unix_socket_takes_connections() {
 /// `openssl s_client` with the server's authority and these arguments, asking for PING. Whether the answer came.
 fn answers_over_tls(server: &Server, arguments: &[&str]) -> bool {
     use std::io::Write as _;
-    use std::process::{Command, Stdio};
 
     let mut client = Command::new("openssl")
         .args(["s_client", "-quiet", "-verify_return_error", "-connect"])
@@ -137,21 +139,13 @@ fn tls_is_spoken_and_a_clients_certificate_is_asked_for() {
 
 #[test]
 fn a_server_ends_with_the_process_that_started_it_and_not_with_the_thread() {
-    use std::io::{BufRead as _, BufReader};
-    use std::path::Path;
-    use std::process::{Command, Stdio};
-
-    let mut process = Command::new(env!("CARGO_BIN_EXE_start-and-stay"))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let line = lines.next().unwrap().unwrap();
+    let mut process = Process::start(Command::new(env!("CARGO_BIN_EXE_start-and-stay")));
+    let line = process.logged(|line| Some(line.to_owned())).unwrap();
     let (port, folder) = line.split_once(' ').unwrap();
     let url = format!("redis://127.0.0.1:{port}");
     connect(&url).unwrap();
-    process.kill().unwrap();
-    process.wait().unwrap();
+    // Its server is in a process group of its own: it is not killed by this.
+    process.kill();
     until("the server has ended", || connect(&url).err());
     assert!(Path::new(folder).exists());
     let _next = Server::redis();

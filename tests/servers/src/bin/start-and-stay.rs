@@ -7,7 +7,7 @@ use tidegate_test_servers::Server;
 fn main() {
     let start = || Box::leak(Box::new(Server::redis()));
     let server = thread::spawn(start).join().unwrap();
-    println!("{} {}", server.port(), server.folder().display());
+    eprintln!("{} {}", server.port(), server.folder().display());
     loop {
         thread::park();
     }
