@@ -26,6 +26,20 @@ fn a_master_of_a_cluster_that_dies_lets_no_more_pass_than_was_under_way() {
 }
 
 #[test]
+fn a_master_of_a_cluster_that_dies_lets_nothing_more_pass_where_policies_are_cautious() {
+    let mut cluster = Cluster::start(Kind::Redis70);
+    let (settings, slot) = in_cluster(&cluster);
+    let crowd = Crowd::cautious(&settings);
+    crowd.gets_going();
+    cluster.kill_master_of(slot);
+    cluster.master_of(slot);
+    let recovered = crowd.recovers();
+    crowd
+        .ends("master of a Cluster killed; cautious", recovered)
+        .holds(Bound::None);
+}
+
+#[test]
 fn a_master_of_a_cluster_that_stands_still_is_not_believed_when_it_is_back() {
     let mut cluster = Cluster::start(Kind::Valkey9);
     let (settings, slot) = in_cluster(&cluster);

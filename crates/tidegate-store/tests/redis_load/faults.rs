@@ -17,6 +17,18 @@ fn a_server_that_is_killed_and_keeps_nothing_lets_the_limit_pass_once_more() {
 }
 
 #[test]
+fn a_server_that_is_killed_and_keeps_nothing_lets_nothing_more_pass_where_policies_are_cautious() {
+    let mut server = Server::redis();
+    let crowd = Crowd::cautious(&single(&server));
+    crowd.gets_going();
+    server.restart();
+    let recovered = crowd.recovers();
+    crowd
+        .ends("killed and started again, nothing kept; cautious", recovered)
+        .holds(Bound::None);
+}
+
+#[test]
 fn a_server_that_is_killed_and_keeps_everything_lets_nothing_more_pass() {
     let options = Options {
         keep: Keep::Everything,
