@@ -223,6 +223,57 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_file_takes_the_limits_that_the_store_can_count() {
+        let load = |limit: &str, consistency: &str| {
+            let text = format!(
+                "store: redis://a\npolicies: [{{ name: p, key: [client.ip], limit: {{ {limit} }}, consistency: {consistency} }}]\n"
+            );
+            let source = PolicySource::read_from("t.yaml", text.as_bytes()).unwrap();
+            source.load(&KeyHasher::new([7; 16]))
+        };
+        for (limit, is_counted) in [
+            ("quota: 1000000, window: 1s", true),
+            ("quota: 1000001, window: 1s", false),
+            ("algorithm: fixed_window, quota: 1, window: 1us500ns", false),
+            (
+                "algorithm: sliding_window, quota: 2251799813685247, window: 1s",
+                true,
+            ),
+            (
+                "algorithm: sliding_window, quota: 2251799813685248, window: 1s",
+                false,
+            ),
+            (
+                "algorithm: fixed_window, quota: 1, window: 1125899906842624us",
+                true,
+            ),
+            (
+                "algorithm: fixed_window, quota: 1, window: 1125899906842625us",
+                false,
+            ),
+            ("quota: 1, window: 1125899906842us, burst: 1000", true),
+            ("quota: 1, window: 1125899906842us, burst: 1001", false),
+            (
+                "algorithm: leaky_bucket, quota: 1, window: 1s, max_delay: 1500ns",
+                true,
+            ),
+            ("algorithm: fixed_window, quota: 5, window: month", true),
+            ("algorithm: concurrency, slots: 10000", true),
+        ] {
+            let local = load(limit, "local").unwrap();
+            let built = &local.config.policies.policies()[0].limits[0].limit;
+            let numbers = tidegate_store::redis::Numbers::of(built, Timestamp::EPOCH);
+            assert_eq!(numbers.is_ok(), is_counted, "{limit}: {numbers:?}");
+            // A file may be stricter, never the store.
+            assert!(load(limit, "strict").is_err() || is_counted, "{limit}");
+            assert!(
+                load(limit, "strict").is_ok() || !is_counted || limit.contains("1500ns"),
+                "{limit}"
+            );
+        }
+    }
+
+    #[test]
     fn counters_are_named_under_the_secret_of_keys() {
         let key = |store: &str| {
             let loaded = load(store, &[("k", "sixteen bytes...\n"), ("l", "other sixteen by")]).unwrap();
