@@ -10,8 +10,8 @@ use http::{HeaderMap, StatusCode, Version};
 use serde_json::{Value, json};
 use tidegate_core::{Decisions, HoldId, Mode, Outcome, Table, TableSize, Timestamp};
 use tidegate_policy::{
-    Body, Choice, Course, Explained, Forwarding, Identity, IdentityRefusal, Judging, KeyFault, Match, Plan,
-    Request, Standing, Terms, TokenCache, in_words,
+    Body, Choice, Consistency, Course, Explained, Forwarding, Identity, IdentityRefusal, Judging, KeyFault,
+    Match, Plan, Request, Standing, Terms, TokenCache, in_words,
 };
 use tidegate_server::live::Live;
 
@@ -43,6 +43,7 @@ struct Told {
     name: String,
     scope: String,
     shadow: bool,
+    consistency: Consistency,
     /// None if it matches; else the first reason why not.
     reason: Option<String>,
     key: Vec<(String, String)>,
@@ -314,6 +315,7 @@ fn told(explained: &Explained<'_>, plan: &Plan<'_>, decisions: &Decisions) -> To
         name: policy.name.to_string(),
         scope: policy.scope.to_string(),
         shadow: policy.mode == Mode::Shadow,
+        consistency: policy.consistency,
         reason,
         key,
         limits,
@@ -335,6 +337,9 @@ impl Told {
         let _ = writeln!(out, "\n{}: {}{shadow}", self.name, self.scope);
         for (part, value) in &self.key {
             let _ = writeln!(out, "  key       {part} = {value}");
+        }
+        if self.consistency == Consistency::Strict && !self.limits.is_empty() {
+            let _ = writeln!(out, "  counted   by all instances together");
         }
         for limit in &self.limits {
             let terms = if limit.terms.is_empty() {
@@ -368,7 +373,8 @@ impl Told {
             })
             .collect();
         json!({
-            "policy": self.name, "scope": self.scope, "shadow": self.shadow, "matches": self.reason.is_none(),
+            "policy": self.name, "scope": self.scope, "shadow": self.shadow,
+            "consistency": self.consistency.name(), "matches": self.reason.is_none(),
             "reason": self.reason, "key": key, "limits": limits,
         })
     }
