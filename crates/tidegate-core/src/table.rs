@@ -125,7 +125,7 @@ impl Table {
                         cost: charge.cost.units(),
                         now: now.as_nanos(),
                     };
-                    self.buckets.give_back(charge.key, ask, counted_until.as_nanos());
+                    self.buckets.give_back(charge.key, ask, granted_at.as_nanos());
                 }
                 Shape::Tally(tally) => self.ledger.give_back(charge, tally, counted_until, now),
             }

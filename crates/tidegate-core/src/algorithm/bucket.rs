@@ -115,14 +115,13 @@ impl Bucket {
         })
     }
 
-    /// The tat of a bucket that is full at `tat`, once `cost` is given back, whose charge left it full at `granted_tat`.
+    /// The tat of a bucket that is full at `tat`, once `cost` is given back, that was spent at `granted_at`.
     ///
-    /// The cost stood at the end of the time until `granted_tat`. What of that time is over by `now` has come back by itself, and a bucket
-    /// that nothing else was asked of was full without it: only the rest is given back.
-    pub(crate) fn give_back(&self, tat: u64, cost: u64, granted_tat: u64, now: u64) -> u64 {
-        let whole = self.cells.behind(tat, cost);
-        let rest = tat.saturating_sub(granted_tat.saturating_sub(now));
-        whole.max(rest)
+    /// What has flowed in since may have been lent to others already, who would have found the bucket full without that charge. So much is
+    /// kept: the bucket never has more than if the charge had not been.
+    pub(crate) fn give_back(&self, tat: u64, cost: u64, granted_at: u64, now: u64) -> u64 {
+        let owed = tat - self.cells.behind(tat, cost);
+        tat - owed.saturating_sub(now.saturating_sub(granted_at))
     }
 
     /// How urgent it is to remember a bucket that is full at `tat`: 0 below a quarter spent, to 3 from three quarters.

@@ -126,16 +126,16 @@ impl Buckets {
     }
 
     /// Gives back the cost of an earlier charge, which left the bucket full at `tat`. A bucket that is forgotten gets nothing.
-    pub(super) fn give_back(&self, key: Key, ask: Ask<'_>, tat: u64) {
+    pub(super) fn give_back(&self, key: Key, ask: Ask<'_>, granted_at: u64) {
         let place = self.place(key);
         let home = self.line(place.home).lock();
         if let Some(slot) = home.find(place.tag) {
-            return give_back_in(&home, slot, place.tag, ask, tat);
+            return give_back_in(&home, slot, place.tag, ask, granted_at);
         }
         let (home, away) = self.lock_away(place, home);
         for line in [&away, &home] {
             if let Some(slot) = line.find(place.tag) {
-                return give_back_in(line, slot, place.tag, ask, tat);
+                return give_back_in(line, slot, place.tag, ask, granted_at);
             }
         }
     }
@@ -246,9 +246,9 @@ fn charge_at_length(line: Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>) -> De
     step.decision
 }
 
-fn give_back_in(line: &Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>, tat: u64) {
+fn give_back_in(line: &Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>, granted_at: u64) {
     let found = line.tat(slot);
-    let left = ask.bucket.give_back(found, ask.cost, tat, ask.now);
+    let left = ask.bucket.give_back(found, ask.cost, granted_at, ask.now);
     line.write(slot, ask.entry(tag, left));
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
 
+use super::crowd::Seat;
 use super::deadline::{Deadline, Deadlines, OFF};
 use super::settings::Timeouts;
 use super::socket::Socket;
@@ -30,6 +31,8 @@ pub(crate) struct Client {
     /// Its place is wanted for somebody else.
     is_let_go: Cell<bool>,
     requests: Cell<usize>,
+    /// Its places beside the connections of its address: one for each request in flight but the first.
+    seats: RefCell<Vec<Seat>>,
     /// Passes when the connection is to be given no more requests.
     age: Option<Deadline>,
     begun: Cell<u64>,
@@ -73,6 +76,7 @@ impl Client {
             rest_ends: Cell::new(OFF),
             is_let_go: Cell::new(false),
             requests: Cell::new(0),
+            seats: RefCell::default(),
             age,
             begun: Cell::new(0),
             most: most_requests,
@@ -116,6 +120,15 @@ impl Client {
         self.begun.set(self.begun.get() + 1);
         self.enter(Phase::Busy);
         InFlight(self.clone())
+    }
+
+    /// Has a place for each request in flight but the first, from `take` if it needs one more; false if that has none.
+    pub(crate) fn has_seats(&self, take: impl FnOnce() -> Option<Seat>) -> bool {
+        let mut seats = self.seats.borrow_mut();
+        if seats.len() + 1 < self.requests.get() {
+            seats.extend(take());
+        }
+        seats.len() + 1 >= self.requests.get()
     }
 
     /// Whether the connection has had as many requests as it gets.
@@ -245,6 +258,7 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         let left = self.0.requests.get().saturating_sub(1);
         self.0.requests.set(left);
+        self.0.seats.borrow_mut().truncate(left.saturating_sub(1));
         if left == 0 {
             self.0.enter(Phase::Idle);
         }

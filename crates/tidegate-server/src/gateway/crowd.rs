@@ -1,4 +1,4 @@
-//! How many connections each client address has.
+//! How many connections each client address has, and requests at a time beyond one for each.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -32,7 +32,7 @@ impl Crowd {
         }
     }
 
-    /// A place for one more connection from `address`, if there is one.
+    /// A place for one more connection from `address`, or request beside others on one, if there is one.
     pub(crate) fn seat(self: &Arc<Self>, address: IpAddr) -> Option<Seat> {
         let home = home(address);
         let mut shard = self.shard(home);
@@ -56,7 +56,7 @@ impl Crowd {
     }
 }
 
-/// The place of one connection, until it is dropped.
+/// The place of one connection or request, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
     crowd: Arc<Crowd>,

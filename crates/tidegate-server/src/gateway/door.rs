@@ -51,14 +51,17 @@ impl<S: Store> Door<S> {
         mut request: Request<Incoming>,
     ) -> Result<Response<ResponseBody>, Infallible> {
         let in_flight = self.client.begin();
+        let version = request.version();
         let last = self.client.has_had_enough();
         let mut record = Record::begun(&self.worker.books);
-        let on_break = match request.version() {
+        let on_break = match version {
             Version::HTTP_10 | Version::HTTP_09 => OnBreak::Reset,
             _ => OnBreak::Close,
         };
         let live = self.worker.live();
-        let checked = self.check(&live, &mut request);
+        let checked = self
+            .check(&live, &mut request)
+            .and_then(|()| self.seat(&live, version));
         let liking = Liking::of(request.method(), request.headers());
         let id = self.id(request.headers_mut());
         record.saw(&request, self.peer, id.as_ref());
@@ -159,6 +162,16 @@ impl<S: Store> Door<S> {
             return None;
         }
         Some(record)
+    }
+
+    /// A place for each request of an HTTP/2 connection beside its first, which the connection has itself. Without that, one address could
+    /// have many times what its connections allow, and all connections to the upstream.
+    fn seat(&self, live: &Live, version: Version) -> Result<(), Fault> {
+        let is_bounded = version == Version::HTTP_2 && !live.trusts(self.peer);
+        if is_bounded && !self.client.has_seats(|| self.worker.common.crowd.seat(self.peer)) {
+            return Err(Fault::TooManyAtOnce);
+        }
+        Ok(())
     }
 
     fn check(&self, live: &Live, request: &mut Request<Incoming>) -> Result<(), Fault> {

@@ -41,6 +41,8 @@ pub(crate) enum Fault {
     RequestBodyTooLong,
     /// Too many bytes of bodies are held for policies.
     TooManyBodies,
+    /// The client's address has too many requests and connections.
+    TooManyAtOnce,
     /// Too many requests wait for their leaky bucket.
     Crowded,
     /// No route matches, and there is no upstream for the rest.
@@ -206,6 +208,12 @@ impl Fault {
                 "too_many_bodies",
                 "Too many request bodies are being read.",
                 Close,
+            ),
+            Self::TooManyAtOnce => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too_many_at_once",
+                "Too many requests of this address are being answered.",
+                Keep,
             ),
             Self::Crowded => (
                 StatusCode::SERVICE_UNAVAILABLE,

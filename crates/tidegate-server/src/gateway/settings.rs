@@ -194,7 +194,8 @@ impl Timeouts {
 pub struct Bounds {
     /// Client connections open at a time, over all workers. More wait in the kernel's queue.
     pub connections: usize,
-    /// Of these, those of one client address (IPv6: one /64), unless it is a trusted proxy's. More are closed at once.
+    /// Of these, those of one client address (IPv6: one /64), unless it is a trusted proxy's. More are closed at once. On HTTP/2, each request
+    /// beside others takes the place of one more; without a place it is 503.
     pub connections_per_address: usize,
     /// Requests on one connection. After the last it is closed in order. Default: any number.
     pub requests_per_connection: u64,

@@ -49,8 +49,9 @@ pub(crate) const CLASSES: &[&str] = &["2xx", "4xx", "3xx", "5xx", "1xx", "none"]
 /// Why requests were answered here, by `error` of their answer: what policies refuse, and what the gateway itself does.
 pub(crate) const REFUSALS: &[&str] = &ALL_REFUSALS;
 
-const OWN_REFUSALS: [&str; 18] = [
+const OWN_REFUSALS: [&str; 19] = [
     "too_many_waiting",
+    "too_many_at_once",
     "bad_request",
     "request_timeout",
     "connect_refused",

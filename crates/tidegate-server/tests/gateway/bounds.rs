@@ -3,10 +3,12 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use http::Request;
 use tidegate_server::clock::Clock;
 use tidegate_server::gateway::Settings;
 
 use crate::bed::{Bed, Wire, field};
+use crate::http2::{Answer, Client};
 
 const SOON: Duration = Duration::from_millis(80);
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -37,6 +39,48 @@ fn an_address_has_so_many_connections_over_all_workers() {
             client.ended().starts_with("HTTP/1.1 417 ")
         });
     assert!(served);
+}
+
+#[test]
+fn requests_beside_others_on_http_2_count_like_connections() {
+    let bed = Bed::with(|settings| settings.bounds.connections_per_address = 2);
+    let mut client = Client::new(&bed);
+    let (first, mut first_origin) = asked(&bed, &mut client);
+    let (_second, _second_origin) = asked(&bed, &mut client);
+    let (third, _) = client.send(get(), true);
+    assert_eq!(client.head(third).status(), 503);
+    assert_eq!(bed.client().ended(), "");
+    first_origin.send(OK);
+    assert_eq!(client.head(first).status(), 200);
+    let (fourth, mut origin) = asked(&bed, &mut client);
+    origin.send(OK);
+    assert_eq!(client.head(fourth).status(), 200);
+}
+
+#[test]
+fn a_trusted_proxy_has_as_many_requests_beside_others_as_it_likes() {
+    let trusting = "gateway: { trusted_proxies: 127.0.0.1 }\npolicies: []";
+    let bed = Bed::limited(trusting, "", Clock::system(), |settings: &mut Settings| {
+        settings.bounds.connections_per_address = 1;
+    });
+    let mut client = Client::new(&bed);
+    let all: Vec<_> = (0..3).map(|_| asked(&bed, &mut client)).collect();
+    for (answer, mut origin) in all {
+        origin.send(OK);
+        assert_eq!(client.head(answer).status(), 200);
+    }
+}
+
+fn get() -> Request<()> {
+    Request::get("http://a.test/").body(()).unwrap()
+}
+
+/// A request that its origin has, and has not answered.
+fn asked(bed: &Bed, client: &mut Client) -> (Answer, Wire) {
+    let (answer, _) = client.send(get(), true);
+    let mut origin = bed.origin.accept();
+    origin.head();
+    (answer, origin)
 }
 
 /// A gateway with two places, where nothing that rests ends by itself.

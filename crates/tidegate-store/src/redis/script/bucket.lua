@@ -18,8 +18,10 @@ local function bucket_kind(decide, span_at, take_back)
     spend = function(_, state)
       state.tat = state.after
     end,
-    give_back = function(limit, state, cost)
-      state.tat = take_back(limit, state.tat, cost)
+    give_back = function(limit, state, cost, spent_at)
+      -- What has flowed in since may have been lent to others already: so much is kept.
+      local owed = state.tat - take_back(limit, state.tat, cost) - (now - spent_at)
+      state.tat = owed > 0 and state.tat - owed or state.tat
     end,
     write = function(key, state)
       if state.tat > now then
