@@ -10,7 +10,7 @@ mod tests;
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Key, KeyHasher, Mode, Timestamp};
 use tidegate_policy::{Consistency, Finding, Findings, OnStoreFailure, Plan, Source, StoreFailure};
-use tidegate_store::{Cautious, Memory, Store, StoreError};
+use tidegate_store::{Memory, Store, StoreError};
 
 use crate::clock::Clock;
 
@@ -95,14 +95,7 @@ impl<S: Store> Counters<S> {
             return found(plan, Some(&own.decisions), None, None);
         }
         let asked = charges(plan, is_shared);
-        let is_cautious = |source: &Source<'_>| source.policy.on_store_failure == OnStoreFailure::Deny;
-        let cautious: Cautious = plan
-            .sources
-            .iter()
-            .filter(|source| is_shared(source))
-            .map(is_cautious)
-            .collect();
-        let answer = match shared.store.charge_cautiously(&asked, cautious, now).await {
+        let answer = match shared.store.charge(&asked, now).await {
             Ok(decisions) if decisions.each.len() == asked.len() => Ok(decisions),
             Ok(_) => Err(StoreFailure::Garbled),
             Err(StoreError::Timeout) => Err(StoreFailure::Timeout),

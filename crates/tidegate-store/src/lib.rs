@@ -16,4 +16,4 @@ mod store;
 
 pub use memory::Memory;
 pub use redis::Redis;
-pub use store::{Cautious, Store, StoreError};
+pub use store::{Store, StoreError};

@@ -37,7 +37,7 @@ pub use figures::{Figures, LATENCY_BOUNDS_US, ServerFigures};
 pub use numbers::{Numbers, Uncountable};
 pub use settings::{Address, Login, Password, Servers, Settings, Tls};
 
-use crate::{Cautious, Store, StoreError};
+use crate::{Store, StoreError};
 
 use call::{Ask, Asked, Call};
 use denials::Denials;
@@ -187,7 +187,7 @@ impl Redis {
 
     async fn decide(
         &self,
-        (charges, cautious): (&[Charge<'_>], Cautious),
+        charges: &[Charge<'_>],
         now: Timestamp,
         deadline: Instant,
     ) -> Result<Decisions, StoreError> {
@@ -197,14 +197,7 @@ impl Redis {
                 ..Decisions::default()
             });
         };
-        let ask = |(place, charge)| {
-            let ask = Ask::of(charge, now)?;
-            Ok(Ask {
-                cautious: cautious.holds(place),
-                ..ask
-            })
-        };
-        let asks: Result<SmallVec<[Ask; 2]>, Uncountable> = charges.iter().enumerate().map(ask).collect();
+        let asks: Result<SmallVec<[Ask; 2]>, _> = charges.iter().map(|charge| Ask::of(charge, now)).collect();
         // Policies whose limits cannot be counted are refused when they are read.
         let asks = asks.map_err(|_| StoreError::Unavailable)?;
         let inner = &*self.inner;
@@ -260,19 +253,10 @@ impl Redis {
 
 impl Store for Redis {
     async fn charge(&self, charges: &[Charge<'_>], now: Timestamp) -> Result<Decisions, StoreError> {
-        self.charge_cautiously(charges, Cautious::NONE, now).await
-    }
-
-    async fn charge_cautiously(
-        &self,
-        charges: &[Charge<'_>],
-        cautious: Cautious,
-        now: Timestamp,
-    ) -> Result<Decisions, StoreError> {
         let begun = Instant::now();
         self.inner.clock.set(now);
         let deadline = begun + self.inner.timeout;
-        let decided = self.decide((charges, cautious), now, deadline).await;
+        let decided = self.decide(charges, now, deadline).await;
         let counters = &self.inner.counters;
         match &decided {
             Ok(_) => counters.decided_within(begun.elapsed()),

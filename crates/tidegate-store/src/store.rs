@@ -3,7 +3,7 @@
 use core::fmt;
 use std::future::Future;
 
-use tidegate_core::{Charge, Decisions, HoldId, Key, MAX_CHARGES, Timestamp};
+use tidegate_core::{Charge, Decisions, HoldId, Key, Timestamp};
 
 /// Where the state of limits is kept.
 ///
@@ -21,21 +21,6 @@ pub trait Store: Send + Sync + 'static {
         now: Timestamp,
     ) -> impl Future<Output = Result<Decisions, StoreError>> + Send;
 
-    /// The same, where `cautious` names charges whose counters count as empty for a while after a failover that may have lost what was
-    /// spent. A store that loses nothing has nothing to do.
-    ///
-    /// # Errors
-    /// The same.
-    fn charge_cautiously(
-        &self,
-        charges: &[Charge<'_>],
-        cautious: Cautious,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Decisions, StoreError>> + Send {
-        let _ = cautious;
-        self.charge(charges, now)
-    }
-
     /// Gives back the slot of a concurrency limit that `hold` took under `key`. Giving back twice is the same as once.
     ///
     /// # Errors
@@ -46,30 +31,6 @@ pub trait Store: Send + Sync + 'static {
         hold: HoldId,
         now: Timestamp,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
-}
-
-/// Which charges of a request are to be decided with caution, by their places.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cautious(u16);
-
-const _: () = assert!(MAX_CHARGES <= u16::BITS as usize, "each charge has a bit");
-
-impl Cautious {
-    /// Nobody's.
-    pub const NONE: Self = Self(0);
-
-    /// Whether the charge at `place` is one.
-    pub const fn holds(self, place: usize) -> bool {
-        place < MAX_CHARGES && self.0 >> place & 1 == 1
-    }
-}
-
-/// Of each charge, in their order, whether it is one.
-impl FromIterator<bool> for Cautious {
-    fn from_iter<I: IntoIterator<Item = bool>>(each: I) -> Self {
-        let places = each.into_iter().take(MAX_CHARGES).enumerate();
-        Self(places.fold(0, |all, (place, one)| all | u16::from(one) << place))
-    }
 }
 
 /// Why a store could not decide. A refusal is not an error.
@@ -92,17 +53,3 @@ impl fmt::Display for StoreError {
 }
 
 impl core::error::Error for StoreError {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_charges_that_are_named_are_cautious_and_no_others() {
-        let cautious: Cautious = (0..MAX_CHARGES + 2).map(|place| place % 3 == 0).collect();
-        for place in 0..MAX_CHARGES + 2 {
-            assert_eq!(cautious.holds(place), place % 3 == 0 && place < MAX_CHARGES);
-        }
-        assert!(!Cautious::NONE.holds(0));
-    }
-}

@@ -19,12 +19,14 @@ struct Stand {
     garbles: bool,
     calls: AtomicUsize,
     /// Of the last request.
-    cautious: Mutex<Cautious>,
+    cautious: Mutex<Vec<bool>>,
 }
 
 impl Store for Stand {
     async fn charge(&self, charges: &[Charge<'_>], now: Timestamp) -> Result<Decisions, StoreError> {
         self.calls.fetch_add(1, Ordering::Relaxed);
+        let cautious = charges.iter().map(|charge| charge.limit.is_cautious());
+        *self.cautious.lock().unwrap() = cautious.collect();
         if let Some(error) = *self.fails.lock().unwrap() {
             return Err(error);
         }
@@ -32,16 +34,6 @@ impl Store for Stand {
             return Ok(Decisions::default());
         }
         self.memory.charge(charges, now).await
-    }
-
-    async fn charge_cautiously(
-        &self,
-        charges: &[Charge<'_>],
-        cautious: Cautious,
-        now: Timestamp,
-    ) -> Result<Decisions, StoreError> {
-        *self.cautious.lock().unwrap() = cautious;
-        self.charge(charges, now).await
     }
 
     async fn release(&self, key: Key, hold: HoldId, now: Timestamp) -> Result<(), StoreError> {
@@ -167,8 +159,7 @@ fn policies_that_deny_without_the_store_are_cautious_in_it() {
             + &policy("alone", 9, "")),
     );
     bed.word();
-    let cautious = *bed.stand().cautious.lock().unwrap();
-    assert_eq!(cautious, [false, true, false].into_iter().collect());
+    assert_eq!(*bed.stand().cautious.lock().unwrap(), [false, true, false]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use tidegate_core::{Charge, Cost, HoldId, Key, Limit, Mode, Rate, Timestamp};
 use tidegate_store::redis::Settings;
-use tidegate_store::{Cautious, Redis, Store as _, StoreError};
+use tidegate_store::{Redis, Store as _, StoreError};
 use tidegate_test_servers::{Watch, until};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
@@ -52,7 +52,6 @@ pub(crate) struct Crowd {
 
 struct Shared {
     watch: Watch,
-    cautious: Cautious,
     stopped: AtomicBool,
     spent: Counter,
     spending: Counter,
@@ -79,24 +78,23 @@ struct Counter {
 impl Crowd {
     /// Connects both instances and lets all begin to ask.
     pub(crate) fn start(settings: &Settings) -> Self {
-        Self::asking(settings, Cautious::NONE)
+        Self::asking(settings, false)
     }
 
     /// The same, of a policy that would rather refuse too much than let too much pass.
     pub(crate) fn cautious(settings: &Settings) -> Self {
-        Self::asking(settings, Cautious::from_iter([true]))
+        Self::asking(settings, true)
     }
 
-    fn asking(settings: &Settings, cautious: Cautious) -> Self {
+    fn asking(settings: &Settings, is_cautious: bool) -> Self {
         let alone = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("redis_load.lock"));
         let alone = alone.expect("a file");
         alone.lock().expect("a lock");
         let shared = Arc::new(Shared {
             watch: Watch::start(),
-            cautious,
             stopped: AtomicBool::new(false),
-            spent: Counter::new(1, SPENT),
-            spending: Counter::new(2, SPENDING),
+            spent: Counter::new(1, SPENT, is_cautious),
+            spending: Counter::new(2, SPENDING, is_cautious),
             longest_us: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
             unavailable: AtomicU64::new(0),
@@ -207,9 +205,7 @@ impl Shared {
             };
             let charges = [one(counter.key, &counter.limit)];
             let watch = Watch::start();
-            let answer = redis
-                .charge_cautiously(&charges, self.cautious, self.now(instance))
-                .await;
+            let answer = redis.charge(&charges, self.now(instance)).await;
             self.longest_us.fetch_max(micros(watch.elapsed()), Relaxed);
             match answer {
                 Ok(decisions) => self.decided(instance, counter, decisions.charged),
@@ -248,10 +244,11 @@ impl Shared {
 }
 
 impl Counter {
-    fn new(number: u128, quota: u64) -> Self {
+    fn new(number: u128, quota: u64, is_cautious: bool) -> Self {
+        let limit = limit(quota);
         Self {
             key: Key::in_shard(number, SHARD),
-            limit: limit(quota),
+            limit: if is_cautious { limit.cautious() } else { limit },
             quota,
             admitted: AtomicU64::new(0),
             refused: AtomicU64::new(0),

@@ -16,9 +16,13 @@ local CAUTION = 60000000
 local empty_since
 if ARGV[2] ~= '' then
   local current, since, previous = string.match(values[1] or '', '^(%w+) (%d+) (%w+)$')
-  if ARGV[2] ~= current and ARGV[2] ~= previous then
-    since = (current or ARGV[3] ~= '') and string.format('%.0f', now) or '0'
-    call('SET', KEYS[1], ARGV[2] .. ' ' .. since .. ' ' .. (current or 'none'))
+  local is_new = ARGV[2] ~= current and ARGV[2] ~= previous
+  -- The first to ask had seen no other master; this caller has.
+  local was_missed = ARGV[2] == current and since == '0' and ARGV[3] ~= ''
+  if is_new or was_missed then
+    local before = is_new and current or ARGV[3]
+    since = before ~= '' and string.format('%.0f', now) or '0'
+    call('SET', KEYS[1], ARGV[2] .. ' ' .. since .. ' ' .. (before ~= '' and before or 'none'))
   end
   since = tonumber(since)
   if since > 0 and now < since + CAUTION then

@@ -134,3 +134,23 @@ fn a_store_that_lost_even_what_it_knew_of_its_masters_is_noticed_by_those_who_re
         assert!(!passes(server, &careful(key, &bucket, 1), START + SECOND));
     });
 }
+
+#[test]
+fn those_who_remember_are_believed_even_if_somebody_new_asks_a_store_that_lost_everything_before_them() {
+    on_a_new_server(|server| {
+        let [bucket, ..] = limits();
+        let key = server.new_key();
+        server.knows_master("a1", "");
+        passes(server, &careful(key, &bucket, 0), START);
+        server.forget_everything();
+        server.knows_master("b2", "");
+        assert!(passes(server, &careful(key, &bucket, 1), START));
+        server.knows_master("b2", "a1");
+        assert!(!passes(server, &careful(key, &bucket, 1), START + SECOND));
+        // From then on for all, and counted from the first who said so.
+        server.knows_master("b2", "");
+        assert!(!passes(server, &careful(key, &bucket, 1), START + 2 * SECOND));
+        server.knows_master("b2", "a1");
+        assert!(passes(server, &careful(key, &bucket, 1), START + 7 * SECOND));
+    });
+}
