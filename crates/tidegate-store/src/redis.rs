@@ -1,5 +1,6 @@
 //! The store that several instances share: a Redis or Valkey, alone, under Sentinels, or a Cluster.
 
+pub mod api_keys;
 mod backoff;
 mod breaker;
 mod call;

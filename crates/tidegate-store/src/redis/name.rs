@@ -21,8 +21,13 @@ pub(crate) fn counter(prefix: &str, key: Key, kind: Kind) -> String {
 
 /// Where a shard keeps which master it has seen.
 pub(crate) fn epoch(prefix: &str, shard: u8) -> String {
+    in_shard(prefix, shard, "epoch")
+}
+
+/// The name of something that a shard has once.
+pub(crate) fn in_shard(prefix: &str, shard: u8, what: &str) -> String {
     let mut name = shard_prefix(prefix, shard);
-    name.push_str("epoch");
+    name.push_str(what);
     name
 }
 

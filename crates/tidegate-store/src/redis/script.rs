@@ -40,7 +40,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    fn new(text: String) -> Self {
+    pub(super) fn new(text: String) -> Self {
         let sha1 = redis::Script::new(&text).get_hash().to_owned();
         Self { text, sha1 }
     }

@@ -109,13 +109,24 @@ impl Servers {
         self.retries.load(Ordering::Relaxed)
     }
 
-    /// Calls the script at the master of `shard`. What was not executed is tried again while there is time.
+    /// Calls the script at the master of `shard`, which answers with numbers.
     pub(crate) async fn call(
         &self,
         shard: u8,
         question: Question<'_>,
         deadline: Instant,
     ) -> Result<Vec<i64>, Fault> {
+        self.call_for(shard, question, numbers, deadline).await
+    }
+
+    /// Calls the script at the master of `shard`, and has its answer read. What was not executed is tried again while there is time.
+    pub(crate) async fn call_for<T>(
+        &self,
+        shard: u8,
+        question: Question<'_>,
+        read: fn(Value) -> Result<T, Fault>,
+        deadline: Instant,
+    ) -> Result<T, Fault> {
         let mut redirect = None;
         let mut pause = FIRST_PAUSE;
         for _ in 1..TRIES {
@@ -123,7 +134,7 @@ impl Servers {
                 Some(link) => (link, Way::Redirected),
                 None => (self.link(shard).ok_or(Fault::Down)?, Way::Straight),
             };
-            let fault = match one_try(&link, way, question, deadline).await {
+            let fault = match one_try(&link, way, question, read, deadline).await {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };
@@ -150,7 +161,7 @@ impl Servers {
             self.retries.fetch_add(1, Ordering::Relaxed);
         }
         let link = self.link(shard).ok_or(Fault::Down)?;
-        one_try(&link, Way::Straight, question, deadline).await
+        one_try(&link, Way::Straight, question, read, deadline).await
     }
 
     fn link(&self, shard: u8) -> Option<Arc<Link>> {
@@ -181,19 +192,21 @@ fn beside(link: &Link, address: Address) -> Address {
     }
 }
 
-async fn one_try(
+async fn one_try<T>(
     link: &Link,
     way: Way,
     question: Question<'_>,
+    read: fn(Value) -> Result<T, Fault>,
     deadline: Instant,
-) -> Result<Vec<i64>, Fault> {
+) -> Result<T, Fault> {
     let attempt = link.attempt().ok_or(Fault::Down)?;
     let called = async {
         let mut up = link.up().await?;
-        match eval(&mut up, way, &question, By::Hash).await {
+        let answer = match eval(&mut up, way, &question, By::Hash).await {
             Err(Fault::NoScript) => eval(&mut up, way, &question, By::Text).await,
             other => other,
-        }
+        };
+        read(answer?)
     };
     let result = timeout_at(deadline, called).await.unwrap_or(Err(Fault::Late));
     match &result {
@@ -210,22 +223,21 @@ enum By {
     Text,
 }
 
-async fn eval(up: &mut Up, way: Way, question: &Question<'_>, by: By) -> Result<Vec<i64>, Fault> {
+async fn eval(up: &mut Up, way: Way, question: &Question<'_>, by: By) -> Result<Value, Fault> {
     let command = command(up, question, by);
-    let answer = match way {
-        Way::Straight => ask(&mut up.connection, &command).await?,
+    match way {
+        Way::Straight => ask(&mut up.connection, &command).await,
         Way::Redirected => {
             let mut both = redis::pipe();
             both.add_command(cmd("ASKING")).add_command(command);
             let answers = up.connection.send_packed_commands(&both, 0, 2).await;
             match answers.map_err(|error| Fault::of_connection(&error))?.pop() {
-                Some(Value::ServerError(error)) => return Err(Fault::of_server(&error)),
-                Some(value) => value,
-                None => return Err(Fault::Nonsense("no answer after ASKING".to_owned())),
+                Some(Value::ServerError(error)) => Err(Fault::of_server(&error)),
+                Some(value) => Ok(value),
+                None => Err(Fault::Nonsense("no answer after ASKING".to_owned())),
             }
         }
-    };
-    numbers(answer)
+    }
 }
 
 fn command(up: &Up, question: &Question<'_>, by: By) -> Cmd {

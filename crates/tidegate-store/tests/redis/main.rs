@@ -1,6 +1,7 @@
 //! The shared store against real servers: what it decides, and what it does when they are not there.
 #![allow(clippy::expect_used, reason = "a failed check is a failed test")]
 
+mod api_keys;
 mod cluster;
 mod conformance;
 mod failures;
