@@ -161,6 +161,7 @@ impl Bed {
             now: Timestamp::from_nanos(1),
             keys: &self.keys,
             cache,
+            stored: &tidegate_policy::NoStoredKeys,
         };
         let found = self.identifier.identify(black_box(&request), &judging);
         assert!(found.is_ok_and(|identity| identity != tidegate_policy::Identity::Anonymous));

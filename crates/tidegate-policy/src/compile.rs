@@ -117,7 +117,7 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     let document = crate::document::Document::read(root, report);
     let gateway = gateway::gateway(&document.gateway, report);
     let forwarding = forwarding::forwarding(&document, report);
-    let identity = identity::identity(&document.identity, report);
+    let identity = identity::identity(&document.identity, document.store.as_ref(), report);
     let policies = policy::policies(
         &document.policies,
         &document.identity,

@@ -13,7 +13,7 @@ pub use forwarding::Forwarding;
 pub use gateway::{Bounds, ForwardedField, Gateway, Timeouts, Trust};
 pub use identity::{
     ApiKeySettings, IdentitySettings, JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, ProofOrder,
-    TokenPlace, Treatment,
+    StoredKeySettings, TokenPlace, Treatment,
 };
 pub use listener::{
     CertificateFiles, ClientAuth, Demand, Listener, ListenerTls, ProxyProtocol, TlsVersion, UnknownNames,

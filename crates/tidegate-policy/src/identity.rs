@@ -1,6 +1,7 @@
 //! Who asks.
 
 mod api_key;
+mod halves;
 mod named;
 #[cfg(test)]
 mod tests;
@@ -8,9 +9,12 @@ mod token;
 
 use std::sync::Arc;
 
-use crate::{ProofOrder, Request, Treatment};
+use crate::{ProofOrder, Request, StoredKeySettings, Treatment};
 
-pub use api_key::{ApiKeys, KeyDigest, KeyFault, KeyRefusal, Keyring, WeakKey};
+pub use api_key::{
+    ApiKeys, KeyBook, KeyDigest, KeyFault, KeyRefusal, Keyring, Lent, MAX_ABSENT_KEYS, MAX_KNOWN_KEYS,
+    NoStoredKeys, Stored, StoredKey, StoredKeys, Told, WeakKey,
+};
 pub use named::NamedSubject;
 pub(crate) use token::text_of;
 pub use token::{
@@ -86,6 +90,19 @@ pub enum IdentityRefusal<'a> {
     Token(TokenFault),
 }
 
+impl IdentityRefusal<'_> {
+    /// The key that the store can be asked for, if the refusal is for want of its answer.
+    pub fn unanswered(&self) -> Option<KeyDigest> {
+        match self {
+            Self::ApiKey(KeyRefusal {
+                fault: KeyFault::Unanswered(digest),
+                ..
+            }) => Some(*digest),
+            _ => None,
+        }
+    }
+}
+
 /// What one kind of credential says about who sent a request.
 enum Proof<F> {
     /// It is not there.
@@ -97,13 +114,19 @@ enum Proof<F> {
 }
 
 impl Identifier {
+    /// How long it is believed what a store says of API keys; none if no keys live in one.
+    pub fn stored_keys(&self) -> Option<StoredKeySettings> {
+        self.api_keys.as_ref()?.settings.stored
+    }
+
     /// Who sent `request`.
     ///
     /// The first kind of credential that proves something decides. One that proves nothing refuses the request, or is as if it
     /// were not there, as its settings say. If nothing proves anything, and a kind has to be there, the request is refused.
     ///
     /// # Errors
-    /// [`IdentityRefusal`]: the request is answered with 401, or with 503 if nobody can tell whether its token holds.
+    /// [`IdentityRefusal`]: the request is answered with 401, or with 503 if nobody can tell whether its token holds or its
+    /// key is known. With [`KeyFault::Unanswered`] the store can be asked, and then this again.
     pub fn identify(
         &self,
         request: &Request<'_>,
@@ -117,7 +140,7 @@ impl Identifier {
         for kind in order {
             let step = match kind {
                 Kind::Token => self.by_token(request, judging),
-                Kind::ApiKey => self.by_key(request),
+                Kind::ApiKey => self.by_key(request, judging),
             };
             match step {
                 Step::Proven(identity) => return Ok(identity),
@@ -145,11 +168,11 @@ impl Identifier {
         }
     }
 
-    fn by_key(&self, request: &Request<'_>) -> Step<'_> {
+    fn by_key(&self, request: &Request<'_>, judging: &Judging<'_>) -> Step<'_> {
         let Some(keys) = &self.api_keys else {
             return Step::Nothing;
         };
-        let fault = match keys.prove(request) {
+        let fault = match keys.prove(request, judging) {
             Proof::Holds(identity) => return Step::Proven(identity),
             Proof::Doubtful(fault) => fault,
             Proof::Absent => KeyFault::Missing,

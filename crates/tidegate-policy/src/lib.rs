@@ -33,16 +33,17 @@ pub use config::{
     Demand, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, HostPort,
     IdentitySettings, JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, Listener, ListenerTls,
     LogTarget, Logged, NamedFile, ProofOrder, ProxyProtocol, RequestIds, SecretPlace, Server, ServerUrl,
-    SharedStore, StoreLogin, StorePlace, StoreSettings, StoreTls, Timeouts, TlsVersion, TokenPlace,
-    Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
+    SharedStore, StoreLogin, StorePlace, StoreSettings, StoreTls, StoredKeySettings, Timeouts, TlsVersion,
+    TokenPlace, Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
 };
 pub use explain::{Explained, KeyPart, Match};
 pub use expression::ExpressionFault;
 pub use finding::{Finding, Findings};
 pub use identity::{
-    ApiKeys, BadKeySet, ClaimPath, Claims, Identifier, Identity, IdentityRefusal, Judging, KeyDigest,
-    KeyFault, KeyRefusal, KeySet, KeySets, KeySource, Keyring, MAX_KEY_SET_BYTES, NamedSubject, Subject,
-    Tier, TokenCache, TokenFault, Tokens, WeakKey, WeakSecret,
+    ApiKeys, BadKeySet, ClaimPath, Claims, Identifier, Identity, IdentityRefusal, Judging, KeyBook,
+    KeyDigest, KeyFault, KeyRefusal, KeySet, KeySets, KeySource, Keyring, Lent, MAX_ABSENT_KEYS,
+    MAX_KEY_SET_BYTES, MAX_KNOWN_KEYS, NamedSubject, NoStoredKeys, Stored, StoredKey, StoredKeys, Subject,
+    Tier, TokenCache, TokenFault, Tokens, Told, WeakKey, WeakSecret,
 };
 pub use plan::{ExpressionFailure, ExpressionField, Plan, Refusal, Source, Terms};
 pub use policy::{Consistency, OnStoreFailure, Override, Policy, PolicyLimit, Share};

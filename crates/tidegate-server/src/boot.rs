@@ -23,6 +23,7 @@ use crate::counters::Counters;
 use crate::demo::DemoOrigin;
 use crate::gateway::{BindError, Farewell, Gateway, Settings};
 use crate::handover::{Offer, Takeover};
+use crate::key_lookups::KeyLookups;
 use crate::live::Stage;
 use crate::load::{Files, PolicySource};
 use crate::loader::{Flags, Loader, Protected, Ready};
@@ -193,7 +194,8 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
     let token_keys = fetch_token_keys(&stage, &clock)?;
     let counters = counters(memory, store.as_ref(), &runtime)?;
-    let pipeline = Pipeline::new(stage.clone(), counters, clock.clone());
+    let key_lookups = counters.store().map(|store| KeyLookups::new(store.api_keys()));
+    let pipeline = Pipeline::new(stage.clone(), counters, clock.clone()).with_key_lookups(key_lookups);
     let handover = options.handover.as_deref();
     let (mut given, takeover) = given(handover)?;
     let farewell = if given.is_activated() {

@@ -8,6 +8,8 @@ pub mod counters;
 pub mod demo;
 pub mod gateway;
 mod handover;
+pub mod key_lookups;
+pub mod key_store;
 pub mod live;
 pub mod load;
 mod loader;

@@ -20,6 +20,7 @@ use tidegate_store::Store;
 
 use crate::clock::Clock;
 use crate::counters::Counters;
+use crate::key_lookups::{KeyLookups, Lately};
 use crate::live::{Live, Stage, View};
 use crate::record::Record;
 
@@ -37,6 +38,7 @@ pub struct Pipeline<S> {
     counters: Arc<Counters<S>>,
     turns: Turns,
     bodies: Arc<Held>,
+    key_lookups: Option<KeyLookups>,
 }
 
 /// Who sends a request.
@@ -81,7 +83,22 @@ impl<S: Store> Pipeline<S> {
             counters: Arc::new(counters),
             turns: Turns::new(MOST_WAITING),
             bodies: Arc::default(),
+            key_lookups: None,
         }
+    }
+
+    /// The same, which asks `lookups` for API keys that are not in the file.
+    #[must_use]
+    pub fn with_key_lookups(self, lookups: Option<KeyLookups>) -> Self {
+        Self {
+            key_lookups: lookups,
+            ..self
+        }
+    }
+
+    /// Who is asked for API keys that are not in the file.
+    pub(crate) fn key_lookups(&self) -> Option<&KeyLookups> {
+        self.key_lookups.as_ref()
     }
 
     /// What says what time it is.
@@ -135,12 +152,31 @@ impl<S: Store> Pipeline<S> {
             record.rejected("access_denied");
             return Admission::Answered(answers.refuse_access(&bare));
         }
+        let stored = live.identifier.stored_keys();
         let judging = Judging {
             now,
             keys: &live.token_keys,
             cache: tokens,
+            stored: &Lately::of(self.key_lookups.as_ref(), stored),
         };
-        let identity = match live.identifier.identify(&bare, &judging) {
+        let mut identified = live.identifier.identify(&bare, &judging);
+        if let (Err(refusal), Some(lookups), Some(settings)) = (&identified, &self.key_lookups, stored)
+            && let Some(digest) = refusal.unanswered()
+        {
+            // Boxed like everything rare.
+            let told = Box::pin(lookups.ask(digest, settings, &self.clock)).await;
+            now = self.clock.now();
+            let stored = &told;
+            identified = live.identifier.identify(
+                &bare,
+                &Judging {
+                    now,
+                    stored,
+                    ..judging
+                },
+            );
+        }
+        let identity = match identified {
             Ok(identity) => identity,
             Err(refusal) => {
                 record.rejected(match refusal {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tidegate_core::{Decisions, HoldId, Mode, Outcome, Table, TableSize, Timestamp};
 use tidegate_policy::{
     Body, Choice, Consistency, Course, Explained, Forwarding, Identity, IdentityRefusal, Judging, KeyFault,
-    Match, Plan, Request, Standing, Terms, TokenCache, in_words,
+    Match, NoStoredKeys, Plan, Request, Standing, Terms, TokenCache, in_words,
 };
 use tidegate_server::live::Live;
 
@@ -116,6 +116,7 @@ impl Report {
             now,
             keys: &live.token_keys,
             cache: &cache,
+            stored: &NoStoredKeys,
         };
         let identity = match live.identifier.identify(request, &judging) {
             Ok(identity) => identity,
@@ -125,6 +126,9 @@ impl Report {
                         KeyFault::Missing => "no API key",
                         KeyFault::Unknown => "an unknown API key",
                         KeyFault::Revoked => "a revoked API key",
+                        KeyFault::Unanswered(_) => {
+                            "an API key that only the store can know, which is not asked"
+                        }
                     },
                     IdentityRefusal::Token(fault) => fault.word(),
                 }

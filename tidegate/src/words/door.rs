@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use tidegate_policy::{Config, Demand, KeyPlace, Listener, ListenerTls, ProofOrder, TokenPlace, Trust};
+use tidegate_policy::{
+    ApiKeySettings, Config, Demand, KeyPlace, Listener, ListenerTls, ProofOrder, TokenPlace, Trust,
+};
 
 /// Where the gateway listens, whom it believes, knows and lets in: a line for each.
 pub(crate) struct DoorInWords<'a>(pub(crate) &'a Config);
@@ -103,7 +105,7 @@ fn proofs(config: &Config) -> Vec<String> {
         });
         format!(
             "API keys of {}, in {}",
-            api_key.keys,
+            sources(api_key),
             places.collect::<Vec<_>>().join(" or ")
         )
     });
@@ -117,4 +119,12 @@ fn proofs(config: &Config) -> Vec<String> {
 fn listed(items: &[impl Display], between: &str) -> String {
     let items: Vec<String> = items.iter().map(ToString::to_string).collect();
     items.join(between)
+}
+
+/// Where keys are known: `keys.yaml and the store`.
+fn sources(api_key: &ApiKeySettings) -> String {
+    let store = api_key.stored.map(|_| "the store");
+    let sources = [api_key.keys.as_deref(), store];
+    let sources: Vec<&str> = sources.into_iter().flatten().collect();
+    sources.join(" and ")
 }

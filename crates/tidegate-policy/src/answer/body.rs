@@ -26,6 +26,8 @@ const KEY_UNKNOWN: &[u8] =
     br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"unknown_api_key""#;
 const KEY_REVOKED: &[u8] =
     br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"revoked_api_key""#;
+const KEY_UNANSWERED: &[u8] =
+    br#"{"type":"about:blank","title":"Service Unavailable","status":503,"error":"api_keys_unavailable""#;
 const TOKEN_MISSING: &[u8] =
     br#"{"type":"about:blank","title":"Unauthorized","status":401,"error":"missing_token""#;
 const TOKEN_EXPIRED: &[u8] =
@@ -52,6 +54,7 @@ pub const ERRORS: &[&str] = &[
     "missing_api_key",
     "unknown_api_key",
     "revoked_api_key",
+    "api_keys_unavailable",
 ];
 
 /// A limit is used up; `wait_secs` is what `Retry-After` says.
@@ -148,6 +151,10 @@ pub(super) fn refused_key(out: &mut Vec<u8>, refusal: &KeyRefusal<'_>) {
         KeyFault::Missing => (KEY_MISSING, "An API key is needed, in "),
         KeyFault::Unknown => (KEY_UNKNOWN, "This API key is not known. It was looked for in "),
         KeyFault::Revoked => (KEY_REVOKED, "This API key was revoked. It was found in "),
+        KeyFault::Unanswered(_) => (
+            KEY_UNANSWERED,
+            "Nobody can tell at the moment whether this API key is known. It was found in ",
+        ),
     };
     out.extend_from_slice(head);
     message(out, |out| {
@@ -235,7 +242,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{KeyPlace, Policy, Reason};
+    use crate::{KeyDigest, KeyPlace, Policy, Reason};
 
     /// The `error` of the body that `write` makes.
     fn error(write: impl FnOnce(&mut Vec<u8>)) -> String {
@@ -278,10 +285,12 @@ mod tests {
     }
 
     fn key_faults() -> Vec<KeyFault> {
-        let next = |fault: &KeyFault| match fault {
+        let digest = KeyDigest::new(b"tg_0123456789abcdefghij").unwrap();
+        let next = move |fault: &KeyFault| match fault {
             KeyFault::Missing => Some(KeyFault::Unknown),
             KeyFault::Unknown => Some(KeyFault::Revoked),
-            KeyFault::Revoked => None,
+            KeyFault::Revoked => Some(KeyFault::Unanswered(digest)),
+            KeyFault::Unanswered(_) => None,
         };
         std::iter::successors(Some(KeyFault::Missing), next).collect()
     }

@@ -11,7 +11,9 @@ use super::pad::Pad;
 use super::reject::{Moment, Reject};
 use super::usual::Usual;
 use super::{Answers, LimitFields, accept, body, mark_failure, number};
-use crate::{Course, IdentityRefusal, KeyPlace, Reason, Refusal, Request, TokenFault, Verdict};
+use crate::{
+    Course, IdentityRefusal, KeyFault, KeyPlace, KeyRefusal, Reason, Refusal, Request, TokenFault, Verdict,
+};
 
 /// Room for the body and the changing fields of a usual refusal.
 const USUAL_BYTES: usize = 512;
@@ -106,6 +108,13 @@ impl Answers {
                 fields.insert(header::RETRY_AFTER, KEYS_RETRY_AFTER);
                 StatusCode::SERVICE_UNAVAILABLE
             }
+            IdentityRefusal::ApiKey(KeyRefusal {
+                fault: KeyFault::Unanswered(_),
+                ..
+            }) => {
+                fields.insert(header::RETRY_AFTER, STORE_RETRY_AFTER);
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             _ => {
                 fields.insert(header::WWW_AUTHENTICATE, challenge(refusal));
                 StatusCode::UNAUTHORIZED
@@ -123,6 +132,9 @@ impl Answers {
 
 /// When the keys of an issuer may be there: they are asked for about as often.
 const KEYS_RETRY_AFTER: HeaderValue = HeaderValue::from_static("10");
+
+/// When the store may answer again: it is tried at least once a second.
+const STORE_RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
 /// What would be accepted instead. RFC 6750 section 3: the error is named only if there was a token.
 fn challenge(refusal: &IdentityRefusal<'_>) -> HeaderValue {

@@ -1,5 +1,6 @@
 //! What `identity` means.
 
+mod api_keys;
 mod jwt;
 
 use http::HeaderName;
@@ -11,6 +12,7 @@ use crate::config::{
 use crate::document::identity::{ApiKeyText, IdentityText, ProofKind};
 use crate::document::node::{Place, Spanned};
 use crate::document::report::{Report, quoted};
+use crate::document::store::StoreText;
 
 pub(super) use jwt::claim;
 
@@ -20,9 +22,16 @@ const WIDE_IPV6_PREFIX: u8 = 32;
 /// A client owns all addresses of one network of this length (RIPE-690).
 const ONE_IPV6_NETWORK: u8 = 64;
 
-pub(super) fn identity(text: &IdentityText, report: &mut Report<'_>) -> IdentitySettings {
+pub(super) fn identity(
+    text: &IdentityText,
+    store: Option<&StoreText>,
+    report: &mut Report<'_>,
+) -> IdentitySettings {
     let default = IdentitySettings::default();
-    let mut api_key = text.api_key.as_ref().and_then(|text| api_key(text, report));
+    let mut api_key = text
+        .api_key
+        .as_ref()
+        .and_then(|text| api_key(text, store, report));
     let mut jwt = text.has_jwt.then(|| jwt::jwt(&text.jwt, report)).flatten();
     if let (Some(api_key), Some(jwt)) = (&mut api_key, &mut jwt) {
         let shared = share_a_place(api_key, jwt);
@@ -87,14 +96,16 @@ pub(super) fn judge_ipv6_prefix(prefix: u8, at: Place, report: &mut Report<'_>) 
     }
 }
 
-fn api_key(text: &ApiKeyText, report: &mut Report<'_>) -> Option<ApiKeySettings> {
+fn api_key(text: &ApiKeyText, store: Option<&StoreText>, report: &mut Report<'_>) -> Option<ApiKeySettings> {
     let places = places(text, report);
+    let sources = api_keys::sources(text, store, report);
     let treatment =
         |text: &Option<Spanned<Treatment>>, default| text.as_ref().map_or(default, |text| text.value);
     Some(ApiKeySettings {
         places: places?,
         beside_tokens: false,
-        keys: text.keys.as_ref()?.value.clone(),
+        keys: sources.file,
+        stored: sources.stored,
         strip: text.strip.as_ref().is_some_and(|strip| strip.value),
         on_missing: treatment(&text.on_missing, Treatment::Anonymous),
         on_unknown: treatment(&text.on_unknown, Treatment::Reject),

@@ -364,7 +364,12 @@ fn tls(text: &StoreTlsText, report: &mut Report<'_>) -> StoreTls {
     }
 }
 
-fn wait(text: &Spanned<Duration>, range: RangeInclusive<Duration>, report: &mut Report<'_>) -> Duration {
+/// The time `text`, which has to lie in `range`.
+pub(super) fn wait(
+    text: &Spanned<Duration>,
+    range: RangeInclusive<Duration>,
+    report: &mut Report<'_>,
+) -> Duration {
     if !range.contains(&text.value) {
         let message = format!("{:?} is out of range", text.value);
         let cure = format!("write a time from {:?} to {:?}", range.start(), range.end());

@@ -2,6 +2,8 @@
 
 mod jwt;
 
+use std::time::Duration;
+
 use http::HeaderName;
 
 pub use jwt::{JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, TokenPlace};
@@ -48,15 +50,35 @@ pub struct ApiKeySettings {
     /// Whether a token may stand in one of the places, so that what looks like one is none of ours.
     pub beside_tokens: bool,
     /// The file of known keys, as written: relative to the policy file's folder.
-    pub keys: String,
+    pub keys: Option<String>,
+    /// How keys of the shared store are believed that are not in the file; none if it has none.
+    pub stored: Option<StoredKeySettings>,
     /// Whether the key is taken off requests before they are forwarded. Default: no.
     pub strip: bool,
     /// A request without a key. Default: anonymous.
     pub on_missing: Treatment,
-    /// A key that is not in the file. Default: reject.
+    /// A key that is nowhere. Default: reject.
     pub on_unknown: Treatment,
-    /// A key that the file calls revoked. Default: reject.
+    /// A key that was revoked. Default: reject.
     pub on_revoked: Treatment,
+}
+
+/// How long it is believed what the shared store says of API keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredKeySettings {
+    /// How long without asking again: a revoked key stops within this time. Default: 10 s.
+    pub cache: Duration,
+    /// How long a known key is believed while the store does not answer. Default: 5 minutes.
+    pub stale: Duration,
+}
+
+impl Default for StoredKeySettings {
+    fn default() -> Self {
+        Self {
+            cache: Duration::from_secs(10),
+            stale: Duration::from_secs(5 * 60),
+        }
+    }
 }
 
 /// Where a request carries its API key.

@@ -2,7 +2,10 @@
 
 mod jwt;
 
+use std::time::Duration;
+
 use super::fields::{Fields, one_or_many};
+use super::gateway::texts;
 use super::node::{Node, Place, Spanned};
 use super::report::Report;
 use super::scalar;
@@ -67,7 +70,10 @@ pub(crate) struct ApiKeyText {
     pub(crate) header: Option<Spanned<String>>,
     pub(crate) query: Option<Spanned<String>>,
     pub(crate) cookie: Option<Spanned<String>>,
-    pub(crate) keys: Option<Spanned<String>>,
+    /// Files, and the word `store`.
+    pub(crate) keys: Option<Vec<Spanned<String>>>,
+    pub(crate) cache: Option<Spanned<Duration>>,
+    pub(crate) stale: Option<Spanned<Duration>>,
     pub(crate) strip: Option<Spanned<bool>>,
     pub(crate) on_missing: Option<Spanned<Treatment>>,
     pub(crate) on_unknown: Option<Spanned<Treatment>>,
@@ -83,7 +89,9 @@ impl ApiKeyText {
             header: fields.read("header", report, scalar::text),
             query: fields.read("query", report, scalar::text),
             cookie: fields.read("cookie", report, scalar::text),
-            keys: keys.and_then(|keys| scalar::text(keys, report)),
+            keys: keys.and_then(|keys| texts(keys, report)),
+            cache: fields.read("cache", report, scalar::duration),
+            stale: fields.read("stale", report, scalar::duration),
             strip: fields.read("strip", report, scalar::boolean),
             on_missing: fields.read("on_missing", report, treatment),
             on_unknown: fields.read("on_unknown", report, treatment),

@@ -4,16 +4,20 @@ mod credential;
 mod digest;
 mod keyring;
 mod keys_file;
+mod stored;
 mod strip;
 #[cfg(test)]
 mod tests;
 
 use crate::{ApiKeySettings, KeyPlace, Request, Treatment};
 
-use super::Proof;
+use super::{Judging, Proof};
 use credential::Credential;
 pub use digest::{KeyDigest, WeakKey};
 pub use keyring::Keyring;
+pub use stored::{
+    KeyBook, Lent, MAX_ABSENT_KEYS, MAX_KNOWN_KEYS, NoStoredKeys, Stored, StoredKey, StoredKeys, Told,
+};
 
 pub(super) use credential::header_values;
 
@@ -22,7 +26,7 @@ pub(super) use credential::header_values;
 pub struct ApiKeys {
     /// Where keys are found, and what each kind of key leads to.
     pub settings: ApiKeySettings,
-    /// What the known keys stand for.
+    /// What the keys of the file stand for. The store is asked for others, if the settings say so.
     pub keyring: Keyring,
 }
 
@@ -40,10 +44,12 @@ pub struct KeyRefusal<'a> {
 pub enum KeyFault {
     /// There is none.
     Missing,
-    /// It is not in the file, or not fit to be a key, or there are several.
+    /// It is nowhere, or not fit to be a key, or there are several.
     Unknown,
-    /// The file calls it revoked.
+    /// It was revoked.
     Revoked,
+    /// It is not in the file, and what the store says of it is not known here.
+    Unanswered(KeyDigest),
 }
 
 impl KeyFault {
@@ -53,22 +59,28 @@ impl KeyFault {
             Self::Missing => "missing_api_key",
             Self::Unknown => "unknown_api_key",
             Self::Revoked => "revoked_api_key",
+            Self::Unanswered(_) => "api_keys_unavailable",
         }
     }
 }
 
 impl ApiKeys {
     /// What the API key of `request` proves.
-    pub(super) fn prove(&self, request: &Request<'_>) -> Proof<KeyFault> {
-        let known = match Credential::of(request, &self.settings) {
+    pub(super) fn prove(&self, request: &Request<'_>, judging: &Judging<'_>) -> Proof<KeyFault> {
+        let key = match Credential::of(request, &self.settings) {
             Credential::Missing => return Proof::Absent,
-            Credential::Unfit => None,
-            Credential::Presented(key) => self.keyring.find(&key),
+            Credential::Unfit => return Proof::Doubtful(KeyFault::Unknown),
+            Credential::Presented(key) => key,
         };
-        match known {
-            None => Proof::Doubtful(KeyFault::Unknown),
+        // A weak key is never known, whatever the file or the store says.
+        let Ok(digest) = KeyDigest::new(&key) else {
+            return Proof::Doubtful(KeyFault::Unknown);
+        };
+        match self.keyring.find(&digest) {
             Some(entry) if entry.revoked => Proof::Doubtful(KeyFault::Revoked),
             Some(entry) => Proof::Holds(entry.identity.clone()),
+            None if self.settings.stored.is_some() => stored(digest, judging),
+            None => Proof::Doubtful(KeyFault::Unknown),
         }
     }
 
@@ -78,6 +90,8 @@ impl ApiKeys {
             KeyFault::Missing => self.settings.on_missing,
             KeyFault::Unknown => self.settings.on_unknown,
             KeyFault::Revoked => self.settings.on_revoked,
+            // As nobody in particular a customer would get the limits of strangers, and a revoked key be let in.
+            KeyFault::Unanswered(_) => Treatment::Reject,
         }
     }
 
@@ -87,6 +101,16 @@ impl ApiKeys {
             fault,
             places: &self.settings.places,
         }
+    }
+}
+
+/// What the store says of the key, as far as that is known.
+fn stored(digest: KeyDigest, judging: &Judging<'_>) -> Proof<KeyFault> {
+    match judging.stored.find(&digest, judging.now) {
+        None => Proof::Doubtful(KeyFault::Unanswered(digest)),
+        Some(Stored::Absent) => Proof::Doubtful(KeyFault::Unknown),
+        Some(Stored::Key(key)) if key.revoked => Proof::Doubtful(KeyFault::Revoked),
+        Some(Stored::Key(key)) => Proof::Holds(key.identity(judging.now)),
     }
 }
 

@@ -73,6 +73,7 @@ fn found(identifier: &Identifier, headers: &[(&str, &str)]) -> String {
         now: Timestamp::from_nanos(1),
         keys: &keys,
         cache: &RefCell::default(),
+        stored: &NoStoredKeys,
     };
     match identifier.identify(&get(&fields(headers)), &judging) {
         Ok(Identity::Known { subject, issuer, .. }) => {

@@ -15,7 +15,7 @@ use tidegate_core::Timestamp;
 use super::Proof;
 use super::api_key::header_values;
 use crate::set::parts;
-use crate::{Identity, JwtIssuer, JwtSettings, Request, TokenPlace, Treatment};
+use crate::{Identity, JwtIssuer, JwtSettings, Request, StoredKeys, TokenPlace, Treatment};
 
 pub use cache::TokenCache;
 use cache::{Digest, Seen};
@@ -43,7 +43,7 @@ pub trait KeySource {
     fn lacks_key(&self, issuer_index: usize);
 }
 
-/// What tokens are judged with besides the settings.
+/// What credentials are judged with besides the settings.
 #[derive(Clone, Copy)]
 pub struct Judging<'a> {
     /// The time.
@@ -52,6 +52,8 @@ pub struct Judging<'a> {
     pub keys: &'a dyn KeySource,
     /// What was found out about earlier tokens.
     pub cache: &'a RefCell<TokenCache>,
+    /// What a store says of API keys.
+    pub stored: &'a dyn StoredKeys,
 }
 
 /// What is wrong with the token of a request.

@@ -7,7 +7,7 @@ use super::{PolicySet, Rule};
 impl PolicySet {
     /// The tiers that policies have limits for. None where nobody can say which tiers matter: no policy names any, so only the origin
     /// learns of them, or an expression looks at tiers in its own way.
-    pub(crate) fn named_tiers(&self) -> Option<BTreeSet<&str>> {
+    pub fn named_tiers(&self) -> Option<BTreeSet<&str>> {
         let tiers = self.policies.iter().flat_map(|policy| &policy.tiers);
         let named: BTreeSet<&str> = tiers.map(|(tier, _)| &**tier).collect();
         let looked_at = self.rules.iter().any(Rule::looks_at_tiers);

@@ -25,7 +25,10 @@ pub(crate) fn file_around(what: &str, name: &str) -> &'static str {
         ("`identity`", _) => {
             "identity:\n  api_key: { header: a, keys: b }\n  jwt: { issuer: a, audience: b, algorithms: RS256, jwks: c }\n  HOLE"
         }
-        ("`api_key`", _) => "identity:\n  api_key:\n    header: a\n    keys: b\n    HOLE",
+        ("`api_key`", "cache" | "stale") => {
+            "store: redis://a\nidentity:\n  api_key:\n    header: a\n    keys: store\n    HOLE"
+        }
+        ("`api_key`", _) => "store: redis://a\nidentity:\n  api_key:\n    header: a\n    keys: b\n    HOLE",
         ("`jwt`", _) => {
             "identity:\n  jwt:\n    issuer: a\n    audience: b\n    algorithms: RS256\n    jwks: c\n    HOLE"
         }

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use super::told::Told;
 use crate::access_log::AccessLog;
+use crate::key_lookups::{KeyFigures, KeyLookups};
 use crate::live::Live;
 use crate::metrics::{Exposition, Metrics};
 use crate::pipeline::Pipeline;
@@ -172,6 +173,12 @@ impl Overview {
             decides: !outage.lasts(),
             figures: store.figures(),
         })
+    }
+
+    /// How API keys of the shared store were found, if there is one.
+    pub(super) fn key_figures(&self) -> KeyFigures {
+        let lookups = self.pipeline.key_lookups();
+        lookups.map(KeyLookups::figures).unwrap_or_default()
     }
 
     /// Buckets in use, counted at most once a second.

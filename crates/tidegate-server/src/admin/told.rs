@@ -120,7 +120,44 @@ fn shared_store(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
+/// How API keys of the shared store are found.
+fn stored_keys(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
+    let figures = overview.key_figures();
+    page.counters(
+        (
+            "tidegate_api_key_lookups",
+            "Questions to the shared store about API keys, by what it said",
+        ),
+        "outcome",
+        &["found", "absent", "broken", "failed"],
+        |outcome| match outcome {
+            "found" => figures.found,
+            "absent" => figures.absent,
+            "broken" => figures.broken,
+            "failed" => figures.failed,
+            _ => 0,
+        },
+    )?;
+    page.counters(
+        (
+            "tidegate_api_key_answers",
+            "Requests with an API key that is not in a file, by where it is known from that is not a question of their own",
+        ),
+        "source",
+        &["remembered", "shared", "stale", "none", "crowded"],
+        |source| match source {
+            "remembered" => figures.remembered,
+            "shared" => figures.shared,
+            "stale" => figures.stale,
+            "none" => figures.refused,
+            "crowded" => figures.crowded,
+            _ => 0,
+        },
+    )
+}
+
 fn store(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
+    stored_keys(overview, page)?;
     shared_store(overview, page)?;
     let usage = overview.usage();
     page.gauge(

@@ -38,7 +38,12 @@ impl PolicySource {
         let Some(settings) = &config.identity.api_key else {
             return Ok((None, Problems::default()));
         };
-        let Named { name, text } = self.read_named(files, &settings.keys);
+        let settings = settings.clone();
+        let Some(file) = &settings.keys else {
+            let keyring = Keyring::default();
+            return Ok((Some(ApiKeys { settings, keyring }), Problems::default()));
+        };
+        let Named { name, text } = self.read_named(files, file);
         let text = text.map_err(|error| LoadError::UnreadableKeys {
             name: name.clone(),
             named_in: self.name.clone(),
@@ -49,7 +54,6 @@ impl PolicySource {
             text: &text,
         })?;
         let warnings = keyring.unnamed_tiers(&name, &config.policies);
-        let settings = settings.clone();
         Ok((Some(ApiKeys { settings, keyring }), warnings))
     }
 }

@@ -49,6 +49,16 @@ impl KeyDigest {
         Ok(Self(Sha256::digest(key).into()))
     }
 
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// What spreads digests evenly.
+    pub(super) fn first_byte(&self) -> usize {
+        self.0[0].into()
+    }
+
     /// The digest written as `sha256:` and 64 hexadecimal digits.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?.as_bytes();

@@ -95,9 +95,9 @@ impl Keyring {
         Ok(())
     }
 
-    /// What is known of `key`. A weak key is never known, whatever the file says.
-    pub(super) fn find(&self, key: &[u8]) -> Option<&Entry> {
-        self.entries.get(&KeyDigest::new(key).ok()?)
+    /// What is known of the key with this digest.
+    pub(super) fn find(&self, digest: &KeyDigest) -> Option<&Entry> {
+        self.entries.get(digest)
     }
 }
 

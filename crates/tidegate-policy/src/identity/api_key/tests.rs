@@ -1,12 +1,17 @@
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use http::{HeaderMap, HeaderName};
-use tidegate_core::KeyHasher;
+use tidegate_core::{KeyHasher, Timestamp};
 
-use super::{ApiKeys, KeyDigest, KeyFault, Keyring, WeakKey};
+use super::{
+    ApiKeys, KeyDigest, KeyFault, Keyring, NoStoredKeys, Stored, StoredKey, StoredKeys, Told, WeakKey,
+};
 use crate::fixture::{fields, get};
-use crate::identity::Step;
-
+use crate::identity::{Judging, Step};
 use crate::{
-    ApiKeySettings, Identifier, Identity, IdentityRefusal, KeyPlace, PolicyFile, Request, Treatment, compile,
+    ApiKeySettings, Identifier, Identity, IdentityRefusal, KeyPlace, KeySets, KeySource, PolicyFile, Request,
+    StoredKeySettings, Treatment, compile,
 };
 
 const GOOD: &str = "tg_7f3Kq9ZpL2mX8vB4nR6tYw";
@@ -107,7 +112,8 @@ fn api_keys(place: KeyPlace) -> ApiKeys {
         settings: ApiKeySettings {
             places: vec![place],
             beside_tokens: false,
-            keys: "keys.yaml".to_owned(),
+            keys: Some("keys.yaml".to_owned()),
+            stored: None,
             strip: false,
             on_missing: Treatment::Anonymous,
             on_unknown: Treatment::Reject,
@@ -125,12 +131,38 @@ fn acme() -> Identity {
     Identity::of_api_key("acme", Some("pro".into()))
 }
 
+/// Nobody issues tokens.
+struct NoIssuers;
+
+impl KeySource for NoIssuers {
+    fn key_sets(&self) -> Arc<KeySets> {
+        Arc::default()
+    }
+
+    fn lacks_key(&self, _issuer_index: usize) {}
+}
+
 fn identify(keys: &ApiKeys, request: &Request<'_>) -> Result<Identity, KeyFault> {
+    identify_with(&NoStoredKeys, keys, request)
+}
+
+/// Who sent `request`, with what a store says.
+fn identify_with(
+    stored: &dyn StoredKeys,
+    keys: &ApiKeys,
+    request: &Request<'_>,
+) -> Result<Identity, KeyFault> {
+    let judging = Judging {
+        now: Timestamp::from_nanos(1),
+        keys: &NoIssuers,
+        cache: &RefCell::default(),
+        stored,
+    };
     let identifier = Identifier {
         api_keys: Some(keys.clone()),
         ..Identifier::default()
     };
-    match identifier.by_key(request) {
+    match identifier.by_key(request, &judging) {
         Step::Proven(identity) => Ok(identity),
         Step::Nothing => Ok(Identity::Anonymous),
         Step::Refused(IdentityRefusal::ApiKey(refusal)) | Step::Lacking(IdentityRefusal::ApiKey(refusal)) => {
@@ -401,4 +433,68 @@ fn no_message_and_no_debug_text_shows_a_key() {
             "{shown}"
         );
     }
+}
+
+/// What a store says of [`OTHER`], and of no other key.
+fn told(stored: Option<Stored>) -> Told {
+    Told {
+        digest: KeyDigest::new(OTHER.as_bytes()).unwrap(),
+        stored,
+    }
+}
+
+const OTHER: &str = "tg_0123456789abcdefghijklmnop";
+
+fn stored(revoked: bool) -> Stored {
+    Stored::Key(Arc::new(StoredKey {
+        subject: "other".into(),
+        tier: None,
+        revoked,
+        lent: None,
+    }))
+}
+
+#[test]
+fn the_store_is_asked_for_keys_that_are_not_in_the_file() {
+    let mut keys = in_header("x-api-key");
+    let headers = [("x-api-key", OTHER)];
+    let found = |keys: &ApiKeys, said| identify_with(&told(said), keys, &get(&fields(&headers)));
+    assert_eq!(
+        found(&keys, Some(stored(false))),
+        Err(KeyFault::Unknown),
+        "only if the settings say so"
+    );
+    keys.settings.stored = Some(StoredKeySettings::default());
+    assert_eq!(
+        found(&keys, Some(stored(false))),
+        Ok(Identity::of_api_key("other", None))
+    );
+    assert_eq!(found(&keys, Some(stored(true))), Err(KeyFault::Revoked));
+    assert_eq!(found(&keys, Some(Stored::Absent)), Err(KeyFault::Unknown));
+
+    let good = [("x-api-key", GOOD)];
+    let in_file = identify_with(&told(None), &keys, &get(&fields(&good)));
+    assert_eq!(in_file, Ok(acme()), "the store has no say in what is in the file");
+    let weak = [("x-api-key", "secret")];
+    assert_eq!(
+        identify_with(&told(None), &keys, &get(&fields(&weak))),
+        Err(KeyFault::Unknown),
+        "it is not asked for what cannot be a key"
+    );
+}
+
+#[test]
+fn a_key_that_nobody_can_look_up_is_neither_unknown_nor_nobodys() {
+    let mut keys = in_header("x-api-key");
+    keys.settings.stored = Some(StoredKeySettings::default());
+    keys.settings.on_unknown = Treatment::Anonymous;
+    let headers = [("x-api-key", OTHER)];
+    let fault = identify_with(&told(None), &keys, &get(&fields(&headers))).unwrap_err();
+    assert_eq!(fault, KeyFault::Unanswered(told(None).digest));
+
+    let refusal = IdentityRefusal::ApiKey(keys.refusal(fault));
+    let response = crate::Answers::default().refuse_identity(&refusal, &get(&fields(&headers)));
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.headers()["retry-after"], "1");
+    assert!(!response.headers().contains_key("www-authenticate"));
 }

@@ -1,6 +1,5 @@
 //! What was found out about earlier tokens, so that a signature is verified once and not with every request.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
@@ -8,6 +7,7 @@ use tidegate_core::Timestamp;
 
 use super::TokenFault;
 use crate::Identity;
+use crate::identity::halves::Halves;
 
 /// The most tokens that hold, remembered at one time.
 pub(super) const MAX_TOKENS: usize = 4096;
@@ -21,8 +21,8 @@ pub(super) const MAX_FAULTY: usize = 4096;
 /// What was found out about earlier tokens, by their SHA-256: the tokens themselves are not kept. Bounded, for one thread.
 pub struct TokenCache {
     generation: u64,
-    holding: Halves<Holding>,
-    faulty: Halves<TokenFault>,
+    holding: Halves<Digest, Holding>,
+    faulty: Halves<Digest, TokenFault>,
 }
 
 struct Holding {
@@ -100,52 +100,6 @@ impl TokenCache {
 impl fmt::Debug for TokenCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenCache")
-    }
-}
-
-/// A bounded map that forgets what was not asked for lately: what is used moves to the young half, and when that is full it
-/// becomes the old one, and the old one goes.
-struct Halves<V> {
-    young: HashMap<Digest, (V, usize)>,
-    old: HashMap<Digest, (V, usize)>,
-    /// What the young half weighs.
-    weight: usize,
-    /// The bounds of a half.
-    most: usize,
-    heaviest: usize,
-}
-
-impl<V> Halves<V> {
-    /// Room for `most` values that weigh no more than `heaviest` together.
-    fn holding(most: usize, heaviest: usize) -> Self {
-        Self {
-            young: HashMap::new(),
-            old: HashMap::new(),
-            weight: 0,
-            most: most / 2,
-            heaviest: heaviest / 2,
-        }
-    }
-
-    fn find(&mut self, token: &Digest) -> Option<&V> {
-        if let Some((value, weight)) = self.old.remove(token) {
-            self.add(*token, value, weight);
-        }
-        self.young.get(token).map(|(value, _)| value)
-    }
-
-    fn add(&mut self, token: Digest, value: V, weight: usize) {
-        if self.young.len() >= self.most || self.weight.saturating_add(weight) > self.heaviest {
-            self.old = std::mem::take(&mut self.young);
-            self.weight = 0;
-        }
-        self.weight = self.weight.saturating_add(weight);
-        self.young.insert(token, (value, weight));
-    }
-
-    #[cfg(test)]
-    fn len(&self) -> usize {
-        self.young.len() + self.old.len()
     }
 }
 

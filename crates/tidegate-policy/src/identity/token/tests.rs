@@ -106,6 +106,7 @@ impl Bed {
             now: Timestamp::from_nanos(self.now * 1_000_000_000),
             keys: &self.keys,
             cache: &self.cache,
+            stored: &crate::NoStoredKeys,
         };
         match self.tokens.prove(&get(&fields(headers)), &judging) {
             Proof::Absent => Ok(None),
