@@ -1,5 +1,7 @@
 //! What was typed.
 
+mod keys;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +10,10 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tidegate_policy::{Admin, ServerUrl};
 use tidegate_server::logs::{LogFilter, LogFormat};
+
+pub(crate) use keys::{
+    AddKeyArguments, KeysCommand, ListKeysArguments, RevokeKeyArguments, SetTierArguments,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -120,6 +126,9 @@ pub(crate) enum Command {
     /// Turn an API key from standard input, or a new one, into an entry of a key file.
     #[command(after_help = HASH_KEY_EXAMPLES)]
     HashKey(HashKeyArguments),
+    /// Add, list and revoke API keys that live in the shared store, and change tiers.
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Print the JSON Schema of policy files, for editors.
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema(SchemaArguments),

@@ -76,7 +76,7 @@ impl fmt::Display for Entry<'_> {
 }
 
 /// The first line of standard input, without its end.
-fn typed() -> Result<String, String> {
+pub(crate) fn typed() -> Result<String, String> {
     if io::stdin().is_terminal() {
         output::note("Type or paste the API key, then press Enter:");
     }
@@ -90,7 +90,7 @@ fn typed() -> Result<String, String> {
 }
 
 /// A new random key.
-fn generated() -> Result<String, String> {
+pub(crate) fn generated() -> Result<String, String> {
     let mut key = String::from("tg_");
     let end = key.len() + NEW_KEY_CHARACTERS;
     while key.len() < end {

@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod explain;
 mod hash_key;
+mod keys;
 mod output;
 mod schema;
 mod serve;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::HashKey(arguments) => hash_key::run(&arguments),
+        Command::Keys(command) => keys::run(&command),
         Command::Schema(arguments) => schema::print(&arguments),
         Command::Completions { shell } => completions::print(shell),
     }
