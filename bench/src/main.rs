@@ -36,7 +36,7 @@ enum Bench {
     Features(features::Options),
     /// Instructions per decision, counted by valgrind: no noise, so that a change shows
     Instructions(instructions::Options),
-    /// Decisions per second of one Redis, beside the scripts that people copy and limitador
+    /// Decisions per second of one Redis, beside the scripts that people copy
     Store(store::Options),
     #[command(hide = true)]
     Contender(decision::contender::Options),

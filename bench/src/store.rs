@@ -1,4 +1,4 @@
-//! What a decision costs where the counters are in Redis: Tidegate beside the scripts that people copy, and beside limitador.
+//! What a decision costs where the counters are in Redis: Tidegate beside the scripts that people copy.
 //!
 //! One Redis on one core, everything that asks on another. The figure that noise spares is the server's CPU time per decision; what
 //! it can decide per second is its inverse.
@@ -39,7 +39,7 @@ pub(crate) struct Options {
 }
 
 /// The cores: the server has one, everything that asks the other.
-const SERVER_CORE: usize = 0;
+const SERVER_CORE: u8 = 0;
 const CLIENT_CORE: usize = 1;
 
 /// What one turn showed.

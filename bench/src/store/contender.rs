@@ -1,14 +1,9 @@
-//! Who is asked, each as its documentation shows.
+//! Who is asked. limitador's Redis storage is not among them: in its release 0.14 it cannot be built without that for disks.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use limitador::limit::{Context, Expression, Predicate};
-use limitador::storage::AsyncStorage;
-use limitador::storage::redis::AsyncRedisStorage;
-use limitador::{AsyncRateLimiter, AsyncRateLimiterBuilder};
 use redis::aio::MultiplexedConnection;
 use tidegate_core::{Charge, Cost, HoldId, KeyHasher, Limit, Mode, Rate, Timestamp};
 use tidegate_store::Store as _;
@@ -30,19 +25,16 @@ pub(crate) enum Kind {
     TidegateLog,
     /// Sliding log in a sorted set
     SortedSetLog,
-    /// limitador 0.14 with its Redis storage, fixed window
-    Limitador,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Ping,
         Self::TidegateBucket,
         Self::HashBucket,
         Self::Gcra,
         Self::TidegateLog,
         Self::SortedSetLog,
-        Self::Limitador,
     ];
 
     /// The name in the tables.
@@ -54,7 +46,6 @@ impl Kind {
             Self::Gcra => "GCRA, GET + SET",
             Self::TidegateLog => "tidegate sliding log",
             Self::SortedSetLog => "sliding log, sorted set",
-            Self::Limitador => "limitador",
         }
     }
 }
@@ -65,7 +56,6 @@ pub(crate) enum Contender {
     Ping(MultiplexedConnection),
     Tidegate { store: Redis, limit: Limit, keys: KeyHasher },
     Script { connection: MultiplexedConnection, sha1: String, arguments: Vec<String>, unique: Cell<u64> },
-    Limitador(AsyncRateLimiter),
 }
 
 /// What the buckets hold, and get back in a second.
@@ -94,14 +84,6 @@ impl Contender {
             Kind::SortedSetLog => {
                 let arguments = [LOG, 1_000_000].map(|number| number.to_string());
                 Self::script(&url, include_str!("sorted_set_log.lua"), &arguments).await?
-            }
-            Kind::Limitador => {
-                let storage = AsyncRedisStorage::new(&url).await?;
-                let limiter = AsyncRateLimiterBuilder::new(AsyncStorage::with_counter_storage(Box::new(storage))).build();
-                let variable = Expression::parse("key").ok().context("limitador's expression")?;
-                let conditions = Vec::<Predicate>::new();
-                limiter.add_limit(limitador::limit::Limit::new("bench", CAPACITY, 1, conditions, vec![variable]));
-                Self::Limitador(limiter)
             }
         })
     }
@@ -153,11 +135,6 @@ impl Contender {
                 let mut call = redis::cmd("EVALSHA");
                 call.arg(sha1).arg(1).arg(format!("key:{key}")).arg(arguments).arg(unique.get());
                 let _: (i64, i64) = call.query_async(&mut connection.clone()).await?;
-            }
-            Self::Limitador(limiter) => {
-                let values = HashMap::from([("key".to_owned(), format!("key:{key}"))]);
-                let context = Context::from(values);
-                limiter.check_rate_limited_and_update(&"bench".into(), &context, 1).await?;
             }
         }
         Ok(())

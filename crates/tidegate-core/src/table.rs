@@ -101,8 +101,8 @@ impl Table {
 
     /// Gives back at `now` what `charges` spent at `granted_at`, where `decisions` are the answers they got then.
     ///
-    /// If nothing else was asked of a counter meanwhile, it answers as if it had never been charged. Whatever was asked, it
-    /// admits no more than its limit, with what was given back left out: what has come back by itself, or counts no more, is not given
+    /// If it is given back at once, a counter answers as if it had never been charged. Whatever was asked meanwhile, it admits no more
+    /// than its limit, with what was given back left out: what flowed into a bucket meanwhile, or counts no more, is not given
     /// twice. A counter that was forgotten meanwhile gets up to what is given back too much.
     pub fn give_back(
         &self,
