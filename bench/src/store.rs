@@ -56,9 +56,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let folder = tempfile::tempdir().context("a folder for the server")?;
     let [port] = free_ports()?;
     let _server = start(port, folder.path())?;
-    machine::pin(CLIENT_CORE);
     machine::print();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    machine::pin(CLIENT_CORE);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let kinds: Vec<Kind> = Kind::ALL
         .into_iter()
         .filter(|kind| options.only.is_empty() || options.only.contains(kind))
@@ -133,7 +135,8 @@ impl Load {
             let spent = server_cpu(&mut asks).await? - before;
             latencies.sort_unstable();
             let count = latencies.len();
-            let at = |share: usize| f64::from(latencies.get(count * share / 100).copied().unwrap_or(0)) / 1_000.0;
+            let at =
+                |share: usize| f64::from(latencies.get(count * share / 100).copied().unwrap_or(0)) / 1_000.0;
             Ok(Turn {
                 per_second: count as f64 / took.as_secs_f64(),
                 server_us: spent * 1e6 / count as f64,

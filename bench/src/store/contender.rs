@@ -54,8 +54,17 @@ impl Kind {
 /// such are the limits that logs are used for.
 pub(crate) enum Contender {
     Ping(MultiplexedConnection),
-    Tidegate { store: Redis, limit: Limit, keys: KeyHasher },
-    Script { connection: MultiplexedConnection, sha1: String, arguments: Vec<String>, unique: Cell<u64> },
+    Tidegate {
+        store: Redis,
+        limit: Limit,
+        keys: KeyHasher,
+    },
+    Script {
+        connection: MultiplexedConnection,
+        sha1: String,
+        arguments: Vec<String>,
+        unique: Cell<u64>,
+    },
 }
 
 /// What the buckets hold, and get back in a second.
@@ -71,7 +80,9 @@ impl Contender {
         let rate = |quota| Rate::new(quota, second);
         Ok(match kind {
             Kind::Ping => Self::Ping(connection(&url).await?),
-            Kind::TidegateBucket => Self::tidegate(port, Limit::token_bucket(rate(CAPACITY)?, CAPACITY)?).await?,
+            Kind::TidegateBucket => {
+                Self::tidegate(port, Limit::token_bucket(rate(CAPACITY)?, CAPACITY)?).await?
+            }
             Kind::TidegateLog => Self::tidegate(port, Limit::sliding_window_log(rate(LOG)?)?).await?,
             Kind::HashBucket => {
                 let arguments = [CAPACITY, CAPACITY, 1].map(|number| number.to_string());
@@ -90,7 +101,7 @@ impl Contender {
 
     async fn tidegate(port: u16, limit: Limit) -> anyhow::Result<Self> {
         let settings = Settings {
-            timeout: Duration::from_secs(1),
+            timeout: Duration::from_secs(10),
             ..Settings::new(Servers::Single(Address::new("127.0.0.1", port)))
         };
         let contender = Self::Tidegate {
@@ -109,7 +120,11 @@ impl Contender {
 
     async fn script(url: &str, text: &str, arguments: &[String]) -> anyhow::Result<Self> {
         let mut connection = connection(url).await?;
-        let sha1 = redis::cmd("SCRIPT").arg("LOAD").arg(text).query_async(&mut connection).await?;
+        let sha1 = redis::cmd("SCRIPT")
+            .arg("LOAD")
+            .arg(text)
+            .query_async(&mut connection)
+            .await?;
         Ok(Self::Script {
             connection,
             sha1,
@@ -121,19 +136,38 @@ impl Contender {
     /// Asks for one unit of `key`.
     pub(crate) async fn decide(&self, key: u64) -> anyhow::Result<()> {
         match self {
-            Self::Ping(connection) => redis::cmd("PING").query_async::<()>(&mut connection.clone()).await?,
+            Self::Ping(connection) => {
+                redis::cmd("PING")
+                    .query_async::<()>(&mut connection.clone())
+                    .await?
+            }
             Self::Tidegate { store, limit, keys } => {
                 let mut name = keys.start();
                 name.part(format!("key:{key}").as_bytes());
-                let charge = Charge { key: name.finish(), limit, cost: Cost::ONE, mode: Mode::Enforce, hold: HoldId(0) };
+                let charge = Charge {
+                    key: name.finish(),
+                    limit,
+                    cost: Cost::ONE,
+                    mode: Mode::Enforce,
+                    hold: HoldId(0),
+                };
                 let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
                 let now = Timestamp::from_nanos(u64::try_from(now)?);
                 store.charge(&[charge], now).await.context("the store decides")?;
             }
-            Self::Script { connection, sha1, arguments, unique } => {
+            Self::Script {
+                connection,
+                sha1,
+                arguments,
+                unique,
+            } => {
                 unique.set(unique.get() + 1);
                 let mut call = redis::cmd("EVALSHA");
-                call.arg(sha1).arg(1).arg(format!("key:{key}")).arg(arguments).arg(unique.get());
+                call.arg(sha1)
+                    .arg(1)
+                    .arg(format!("key:{key}"))
+                    .arg(arguments)
+                    .arg(unique.get());
                 let _: (i64, i64) = call.query_async(&mut connection.clone()).await?;
             }
         }
@@ -142,5 +176,7 @@ impl Contender {
 }
 
 async fn connection(url: &str) -> anyhow::Result<MultiplexedConnection> {
-    Ok(redis::Client::open(url)?.get_multiplexed_async_connection().await?)
+    Ok(redis::Client::open(url)?
+        .get_multiplexed_async_connection()
+        .await?)
 }
