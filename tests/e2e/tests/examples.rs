@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use tidegate_e2e::{Gateway, Nginx};
+use tidegate_e2e::{Gateway, Nginx, Shown, search_path, shown};
 
 const PAGE: &str = include_str!("../../../docs/examples.md");
 
@@ -14,12 +14,6 @@ const PAGE: &str = include_str!("../../../docs/examples.md");
 const GATEWAY: &str = "127.0.0.1:8080";
 const SERVE: &str = "tidegate serve --config ";
 const ORIGIN: &str = " --upstream http://127.0.0.1:9000";
-
-/// A command on the page, and what it prints.
-struct Shown {
-    command: &'static str,
-    prints: String,
-}
 
 /// A copy of `examples`.
 struct Copy {
@@ -38,13 +32,10 @@ impl Copy {
                 fs::copy(&from, folder.path().join(from.file_name().unwrap())).unwrap();
             }
         }
-        // `tidegate` in commands is the binary under test.
-        let binary = PathBuf::from(Gateway::command(&[]).get_program());
-        let others = std::env::var_os("PATH").unwrap_or_default();
-        let folders =
-            std::iter::once(binary.parent().unwrap().to_owned()).chain(std::env::split_paths(&others));
-        let path = std::env::join_paths(folders).unwrap();
-        let copy = Self { folder, path };
+        let copy = Self {
+            folder,
+            path: search_path(),
+        };
         let (beginning, _) = PAGE.split_once("\n## ").unwrap();
         copy.play(&shown(beginning), GATEWAY);
         copy
@@ -68,25 +59,6 @@ impl Copy {
             assert_eq!(printed.trim_end(), shown.prints, "$ {}\n{told}", shown.command);
         }
     }
-}
-
-/// The commands of `text`, each up to the next one or the end of its block.
-fn shown(text: &'static str) -> Vec<Shown> {
-    let blocks = text.split("```console\n").skip(1);
-    let blocks = blocks.map(|block| block.split_once("```").unwrap().0);
-    let mut commands: Vec<Shown> = Vec::new();
-    for line in blocks.flat_map(str::lines) {
-        match (line.strip_prefix("$ "), commands.last_mut()) {
-            (Some(command), _) => commands.push(Shown {
-                command,
-                prints: String::new(),
-            }),
-            (None, Some(last)) if last.prints.is_empty() => line.clone_into(&mut last.prints),
-            (None, Some(last)) => last.prints += &format!("\n{line}"),
-            (None, None) => panic!("{line} is printed by no command"),
-        }
-    }
-    commands
 }
 
 /// The part of the page that starts the gateway with `file`.

@@ -27,6 +27,7 @@ mod wait;
 pub use certificates::Certificates;
 pub use cluster::Cluster;
 pub use kind::Kind;
+pub use port::Port;
 pub use process::Process;
 pub use relay::Relay;
 pub use sentinel::Sentinel;

@@ -15,14 +15,14 @@ const BUS: u16 = 10_000;
 /// A port of 127.0.0.1, and the port of the cluster bus that goes with it, for one server and those that follow it in its place. No other
 /// test has it, in no other process, while the server is down either.
 #[derive(Debug)]
-pub(crate) struct Port {
+pub struct Port {
     number: u16,
     _claims: [UnixListener; 2],
 }
 
 impl Port {
     /// One that nobody listens on.
-    pub(crate) fn claim() -> Self {
+    pub fn claim() -> Self {
         let count = usize::from(PORTS.end - PORTS.start);
         let start = usize::try_from(RandomState::new().hash_one(0) % 10_000).unwrap();
         let mut candidates = PORTS.cycle().skip(start).take(count);
@@ -38,7 +38,8 @@ impl Port {
         })
     }
 
-    pub(crate) fn number(&self) -> u16 {
+    /// Its number.
+    pub fn number(&self) -> u16 {
         self.number
     }
 
