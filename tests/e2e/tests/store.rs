@@ -70,6 +70,11 @@ fn while_the_store_is_gone_each_policy_goes_its_own_way_and_comes_back_with_it()
     let statuses = |path: &str| [0, 1, 2].map(|_| get(&gateway, path).status);
     assert_eq!(statuses("/open"), [200, 200, 200]);
     assert_eq!(statuses("/alone"), [200, 200, 429]);
+    let alone = get(&gateway, "/alone");
+    assert_eq!(
+        (alone.status, alone.field("x-tidegate-failure").is_some()),
+        (429, true)
+    );
     let refused = get(&gateway, "/closed");
     assert_eq!(refused.status, 503);
     assert!(refused.field("x-tidegate-failure").is_some(), "{refused:?}");

@@ -70,7 +70,7 @@ impl Answers {
         });
         let bytes = pad.finish();
         let wait_value = wait_text.map(|text| text.value(&bytes));
-        let fields = match usual(&limit_fields, &bytes, wait_value.as_ref(), form) {
+        let mut fields = match usual(&limit_fields, &bytes, wait_value.as_ref(), form) {
             Some(usual) => usual.fields(),
             None => {
                 let mut fields = HeaderMap::with_capacity(USUAL_FIELDS);
@@ -78,11 +78,11 @@ impl Answers {
                 if let Some(wait_value) = wait_value {
                     fields.insert(header::RETRY_AFTER, wait_value);
                 }
-                mark_failure(verdict.failure, &mut fields);
                 about_body(request, &mut fields);
                 fields
             }
         };
+        mark_failure(verdict.failure, &mut fields);
         let mut response = form.response(status, fields, text.bytes(&bytes));
         if let Some(own) = own {
             let moment = Moment { wait_secs: wait, now };

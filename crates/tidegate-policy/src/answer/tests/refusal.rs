@@ -201,6 +201,19 @@ fn a_failed_limiter_is_503_and_not_a_limit() {
 }
 
 #[test]
+fn a_limit_that_this_instance_counts_by_itself_is_marked_where_it_refuses() {
+    let policies = [bucket("api", 60, 60_000, 10)];
+    let (plan, alone) = (plan(&policies), decisions([deny(0, 500, 9_500)]));
+    let mut verdict = plan.conclude(Ok(&alone));
+    verdict.failure = Some(StoreFailure::Unavailable);
+    let headers = HeaderMap::new();
+    let answer = Answers::default().refuse(&verdict, &get(&headers), NOW).unwrap();
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(answer.headers()["x-tidegate-failure"], "unavailable");
+    assert_eq!(answer.headers()["retry-after"], "1");
+}
+
+#[test]
 fn a_request_without_what_a_policy_counts_by_is_400() {
     let policies = [bucket("api", 60, 60_000, 10)];
     let refusal_of_plan = Refusal::MissingKeyPart {
