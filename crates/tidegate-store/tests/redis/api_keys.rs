@@ -8,6 +8,7 @@ use tidegate_store::redis::api_keys::{
 };
 use tidegate_test_servers::{Cluster, Kind, Options};
 
+use super::login::{manual_user, rights};
 use super::*;
 
 const DIGEST: Digest = [0xab; 32];
@@ -119,6 +120,30 @@ fn a_cluster_keeps_all_keys_together() {
         (store.figures().servers.len() == 3 && store.is_connected()).then_some(())
     });
     a_key_lives(&store);
+}
+
+#[test]
+fn an_acl_user_reads_keys_or_changes_them_with_the_rights_that_the_manual_says() {
+    let server = Server::redis();
+    let reads = rights("(identity.md#keys-in-the-shared-store) add ");
+    let settings = Settings {
+        login: manual_user(&[&server], reads),
+        ..patient(Servers::Single(address(&server)))
+    };
+    let store = Store::connected(&settings);
+    let keys = Keys::of(&store);
+    assert_eq!(keys.find(), Ok(None));
+    let digits = hex(&DIGEST);
+    let change = keys
+        .keys
+        .change(Shelf::Keys, &digits, Before::Nothing, Some(b"{}"));
+    assert!(store.runtime.block_on(change).is_err(), "it may not");
+
+    let writes = rights("`tidegate keys` besides ");
+    manual_user(&[&server], &format!("{reads} {writes}"));
+    a_key_lives(&store);
+    assert!(keys.change(Shelf::Keys, &digits, Before::Anything, None));
+    assert!(keys.all(Shelf::Keys).is_empty());
 }
 
 #[test]

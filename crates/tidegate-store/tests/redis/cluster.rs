@@ -3,6 +3,7 @@
 use tidegate_store::redis::Servers;
 use tidegate_test_servers::{Cluster, Kind, Options};
 
+use super::login::{manual_user, rights};
 use super::*;
 
 /// Long enough for a busy machine, and shorter than anything that one server could hold others up by.
@@ -30,9 +31,12 @@ fn apart(cluster: &Cluster) -> [u8; 2] {
     [0, other]
 }
 
+/// As the user that the manual describes, with no other rights.
 fn store(cluster: &Cluster) -> Store {
+    let nodes: Vec<&Server> = cluster.nodes().iter().collect();
     let settings = Settings {
         timeout: TIMEOUT,
+        login: manual_user(&nodes, rights("In a Cluster add ")),
         ..Settings::new(Servers::Cluster(addresses(&cluster.nodes()[..1])))
     };
     let store = Store::new(&settings);

@@ -46,48 +46,37 @@ fn a_password_is_asked_for_and_a_wrong_one_fails_at_once() {
 #[test]
 fn an_acl_user_needs_no_more_rights_than_the_manual_says() {
     let server = Server::redis();
-    let mut rule = vec![
-        "ACL",
-        "SETUSER",
-        "tidegate",
-        "on",
-        ">open-sesame",
-        "resetkeys",
-        "~tg1:*",
-    ];
-    rule.extend(RIGHTS);
-    let _: () = server.ask(&rule);
+    let login = manual_user(&[&server], "");
     let settings = Settings {
-        login: login(Some("tidegate"), "open-sesame"),
+        login,
         ..patient(Servers::Single(address(&server)))
     };
     assert!(lets_in(&settings));
-    let _: () = server.ask(&["ACL", "SETUSER", "tidegate", "-evalsha"]);
+    let _: () = server.ask(&["ACL", "SETUSER", "limits", "-evalsha"]);
     assert!(!lets_in(&settings));
 }
 
-/// What an ACL user must be allowed.
-const RIGHTS: [&str; 19] = [
-    "-@all",
-    "+info",
-    "+eval",
-    "+evalsha",
-    "+time",
-    "+mget",
-    "+set",
-    "+del",
-    "+pexpire",
-    "+pttl",
-    "+strlen",
-    "+getrange",
-    "+setrange",
-    "+zadd",
-    "+zcard",
-    "+zcount",
-    "+zrange",
-    "+zrem",
-    "+zremrangebyscore",
-];
+/// Where the manual says what an ACL user must be allowed.
+const MANUAL: &str = include_str!("../../../../docs/store.md");
+
+/// Lets the user that the manual describes in at `servers`, with `more` rights than every instance needs.
+pub(crate) fn manual_user(servers: &[&Server], more: &str) -> Login {
+    let (_, rule) = MANUAL.split_once("\nuser limits on >… ").expect("the user");
+    let (rule, _) = rule.split_once("\n```").expect("the block ends");
+    for server in servers {
+        let mut words = vec!["ACL", "SETUSER", "limits", "on", ">open-sesame"];
+        words.extend(rule.split_ascii_whitespace());
+        words.extend(more.split_ascii_whitespace());
+        let _: () = server.ask(&words);
+    }
+    login(Some("limits"), "open-sesame")
+}
+
+/// The rights that the manual names after `words`.
+pub(crate) fn rights(words: &str) -> &'static str {
+    let (_, rest) = MANUAL.split_once(words).expect("it is in the manual");
+    rest.split('`').nth(1).expect("rights")
+}
 
 #[test]
 fn tls_needs_the_right_roots_the_right_name_and_the_clients_certificate() {
