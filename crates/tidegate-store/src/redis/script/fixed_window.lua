@@ -31,7 +31,7 @@ local function fixed_kind(window_at)
       return { used = used, last = last }
     end,
     look = function(limit, state, cost)
-      local clock = state.last > now and state.last or now
+      local clock = clock_of(state.last)
       local start, stop = window_at(limit, clock)
       if not start then
         return LOST, 0, 0, 0
@@ -40,7 +40,7 @@ local function fixed_kind(window_at)
       return judge(limit[2], used, cost, stop, used > 0 and stop or 0, stop)
     end,
     spend = function(limit, state, cost)
-      local clock = state.last > now and state.last or now
+      local clock = clock_of(state.last)
       local start, stop = window_at(limit, clock)
       state.used = (state.last >= start and state.used or 0) + cost
       state.last, state.fresh_at = clock, stop

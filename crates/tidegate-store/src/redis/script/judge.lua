@@ -13,3 +13,14 @@ local function judge(capacity, used, cost, room_at, fresh_at, fresh_if_spent)
   end
   return DENY, room_at - now, left, reset
 end
+
+-- The key's clock: it never goes back.
+local function clock_of(last)
+  return last > now and last or now
+end
+
+-- Until when a counter whose spendings may be lost counts as used up; nil if it does not. limit: kind, capacity, how long a unit counts.
+local function closed_until(limit, empty_since)
+  local moment = empty_since and empty_since + limit[3]
+  return moment and moment > now and moment or nil
+end

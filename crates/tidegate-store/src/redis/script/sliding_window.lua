@@ -3,7 +3,7 @@
 -- The two windows that matter at the key's clock: what of the state falls into which. limit: kind, quota, window.
 local function view(limit, state)
   local window = limit[3]
-  local clock = state.last > now and state.last or now
+  local clock = clock_of(state.last)
   local start = clock - clock % window
   local current, previous = 0, 0
   local function place(units, at)

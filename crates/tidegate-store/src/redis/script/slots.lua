@@ -9,10 +9,8 @@ kinds[7] = {
       call('DEL', key)
       state.last = 0
     end
-    if empty_since and empty_since + limit[3] > now then
-      state.blocked_until = empty_since + limit[3]
-    end
-    state.clock = state.last > now and state.last or now
+    state.blocked_until = closed_until(limit, empty_since)
+    state.clock = clock_of(state.last)
     return state
   end,
   look = function(limit, state, cost)

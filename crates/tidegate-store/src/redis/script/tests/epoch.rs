@@ -41,6 +41,13 @@ fn on_a_new_server(act: impl FnOnce(&mut Server)) {
     });
 }
 
+/// A master was seen, with a counter that nobody has charged; from here on the caller knows of another.
+fn b2_takes_over_from_a1(server: &mut Server, key: Key, limit: &Limit) {
+    server.knows_master("a1", "");
+    passes(server, &careful(key, limit, 0), START);
+    server.knows_master("b2", "a1");
+}
+
 #[test]
 fn the_first_master_ever_seen_is_trusted() {
     on_a_new_server(|server| {
@@ -55,11 +62,8 @@ fn the_first_master_ever_seen_is_trusted() {
 #[test]
 fn after_another_master_took_over_careful_limits_count_as_used_up_and_others_do_not() {
     on_a_new_server(|server| {
-        server.knows_master("a1", "");
         let key = server.new_key();
-        passes(server, &careful(key, &limits()[0], 0), START);
-
-        server.knows_master("b2", "a1");
+        b2_takes_over_from_a1(server, key, &limits()[0]);
         for limit in limits() {
             let key = server.new_key();
             assert!(
@@ -77,11 +81,9 @@ fn after_another_master_took_over_careful_limits_count_as_used_up_and_others_do_
 #[test]
 fn a_careful_bucket_fills_from_the_moment_of_the_failover_on() {
     on_a_new_server(|server| {
-        server.knows_master("a1", "");
         let [bucket, ..] = limits();
         let key = server.new_key();
-        passes(server, &careful(key, &bucket, 0), START);
-        server.knows_master("b2", "a1");
+        b2_takes_over_from_a1(server, key, &bucket);
         assert!(!passes(server, &careful(key, &bucket, 1), START + SECOND));
         // One unit in six seconds.
         assert!(!passes(server, &careful(key, &bucket, 1), START + 7 * SECOND - 1));
@@ -94,12 +96,10 @@ fn a_careful_bucket_fills_from_the_moment_of_the_failover_on() {
 #[test]
 fn care_ends_after_a_minute() {
     on_a_new_server(|server| {
-        server.knows_master("a1", "");
         let hour = Rate::new(10, Duration::from_secs(3600)).unwrap();
         let log = Limit::sliding_window_log(hour).unwrap();
         let key = server.new_key();
-        passes(server, &careful(key, &log, 0), START);
-        server.knows_master("b2", "a1");
+        b2_takes_over_from_a1(server, key, &log);
         assert!(!passes(server, &careful(key, &log, 1), START + SECOND));
         assert!(!passes(server, &careful(key, &log, 1), START + 61 * SECOND - 1));
         assert!(passes(server, &careful(key, &log, 10), START + 61 * SECOND));
@@ -111,9 +111,7 @@ fn an_instance_that_still_knows_the_old_master_does_not_start_care_anew() {
     on_a_new_server(|server| {
         let [bucket, ..] = limits();
         let key = server.new_key();
-        server.knows_master("a1", "");
-        passes(server, &careful(key, &bucket, 0), START);
-        server.knows_master("b2", "a1");
+        b2_takes_over_from_a1(server, key, &bucket);
         passes(server, &careful(key, &bucket, 0), START + SECOND);
         server.knows_master("a1", "");
         passes(server, &careful(key, &bucket, 0), START + 6 * SECOND);
