@@ -5,14 +5,18 @@ use tidegate_test_servers::{Kind, Sentinel};
 
 use super::*;
 
-#[test]
-fn when_the_master_dies_the_one_that_takes_over_is_found_and_its_history_noticed() {
-    let mut group = Sentinel::start(Kind::Redis70, 1);
-    let settings = brisk(Servers::Sentinel {
+fn settings_of(group: &Sentinel) -> Settings {
+    brisk(Servers::Sentinel {
         sentinels: addresses(group.sentinels()),
         service: group.name().to_owned(),
         login: Login::default(),
-    });
+    })
+}
+
+#[test]
+fn when_the_master_dies_the_one_that_takes_over_is_found_and_its_history_noticed() {
+    let mut group = Sentinel::start(Kind::Redis70, 1);
+    let settings = settings_of(&group);
     let store = Store::connected(&settings);
     store.recovers(key(0, 1));
     let epoch = |group: &Sentinel, master: usize| {
@@ -47,24 +51,16 @@ fn when_the_master_dies_the_one_that_takes_over_is_found_and_its_history_noticed
 #[test]
 fn a_sentinel_that_is_gone_is_passed_over() {
     let mut group = Sentinel::start(Kind::Redis70, 1);
-    let sentinels = addresses(group.sentinels());
+    let settings = settings_of(&group);
     group.sentinel(0).kill();
-    let store = Store::connected(&brisk(Servers::Sentinel {
-        sentinels,
-        service: group.name().to_owned(),
-        login: Login::default(),
-    }));
+    let store = Store::connected(&settings);
     store.recovers(key(0, 1));
 }
 
 #[test]
 fn when_the_master_hangs_the_one_that_takes_over_is_found() {
     let mut group = Sentinel::start(Kind::Redis70, 1);
-    let settings = brisk(Servers::Sentinel {
-        sentinels: addresses(group.sentinels()),
-        service: group.name().to_owned(),
-        login: Login::default(),
-    });
+    let settings = settings_of(&group);
     let store = Store::connected(&settings);
     store.recovers(key(0, 1));
     let master = group.master();
