@@ -23,7 +23,8 @@ pub(crate) const FOR_CONFORMANCE: &[Tool] = &[Tool {
     package: "nginx-light",
 }];
 
-/// The real clients, the real balancer and the real origin of the end-to-end tests, the real store, and what brings others.
+/// The real clients, the real balancer and the real origin of the end-to-end tests, the real store, what brings others, and what makes
+/// networks to cut.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
         program: "nginx",
@@ -64,6 +65,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
         program: "pip3",
         package: "python3-pip",
+    },
+    Tool {
+        program: "tc",
+        package: "iproute2",
     },
 ];
 

@@ -1,7 +1,7 @@
 //! One server.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -14,6 +14,7 @@ use crate::certificates::Certificates;
 use crate::control::{self, USER};
 use crate::folder;
 use crate::kind::Kind;
+use crate::network::{Network, Wire};
 use crate::port::Port;
 use crate::process::Process;
 use crate::wait::until;
@@ -72,6 +73,8 @@ struct Launch {
     kind: Kind,
     options: Options,
     role: Role,
+    /// None: that of the tests.
+    network: Option<Network>,
     folder: TempDir,
     certificates: Option<Certificates>,
 }
@@ -101,6 +104,12 @@ impl Server {
         Self::start_as(Role::Data, kind, options)
     }
 
+    /// Starts one in a network of its own, to which so many wires lead, and waits until it answers. Clients find it at
+    /// [`Server::address_over`] each of them.
+    pub fn apart(kind: Kind, options: Options, wires: usize) -> Self {
+        Self::start_in(Some(Network::with_wires(wires)), Role::Data, kind, options)
+    }
+
     /// A Redis 7.0 for all tests of this process, which keep apart by their keys. It lives as long as the process does.
     pub fn shared() -> &'static Self {
         Self::shared_of(Kind::default())
@@ -113,12 +122,17 @@ impl Server {
     }
 
     pub(crate) fn start_as(role: Role, kind: Kind, options: Options) -> Self {
+        Self::start_in(None, role, kind, options)
+    }
+
+    fn start_in(network: Option<Network>, role: Role, kind: Kind, options: Options) -> Self {
         let folder = folder::make();
         let certificates = (options.tls != Tls::Off).then(|| Certificates::in_folder(folder.path()));
         let launch = Launch {
             kind,
             options,
             role,
+            network,
             folder,
             certificates,
         };
@@ -166,9 +180,26 @@ impl Server {
         format!("{scheme}://{}", self.address())
     }
 
-    /// Where clients find it over TCP.
+    /// Where clients find it over TCP: in a network of its own over the first wire.
     pub fn address(&self) -> SocketAddr {
-        self.port.address()
+        match &self.launch.network {
+            None => self.port.address(),
+            Some(_) => self.address_over(0),
+        }
+    }
+
+    /// Where clients find it over one of the wires to its network.
+    pub fn address_over(&self, wire: usize) -> SocketAddr {
+        (self.wire(wire).address(), self.port()).into()
+    }
+
+    /// One of the wires that lead to its network.
+    ///
+    /// # Panics
+    /// When there are not so many: none, unless it is [`Server::apart`].
+    pub fn wire(&self, number: usize) -> &Wire {
+        let network = self.launch.network.as_ref().expect("a network of its own");
+        &network.wires()[number]
     }
 
     /// Its port.
@@ -230,7 +261,11 @@ impl Launch {
     fn run(&self) -> Option<Process> {
         // What is left of one that was killed would be taken for this one's.
         let _ = fs::remove_file(self.socket());
-        let mut command = Command::new(self.kind.program());
+        let program = self.kind.program();
+        let mut command = match &self.network {
+            None => Command::new(program),
+            Some(network) => network.command(&program),
+        };
         command.arg(self.file());
         if self.role == Role::Sentinel {
             command.arg("--sentinel");
@@ -250,7 +285,9 @@ impl Launch {
         let folder = self.folder.path().display();
         let socket = self.socket();
         let mut lines = vec![
-            "bind 127.0.0.1".into(),
+            format!("bind {}", self.interface()),
+            // Nobody but this machine reaches a network of its own.
+            "protected-mode no".into(),
             format!("dir {folder}"),
             format!("logfile {folder}/server.log"),
             format!("unixsocket {}", socket.display()),
@@ -271,6 +308,13 @@ impl Launch {
         }
         lines.extend(self.options.settings.iter().cloned());
         lines.join("\n") + "\n"
+    }
+
+    fn interface(&self) -> Ipv4Addr {
+        match self.network {
+            None => Ipv4Addr::LOCALHOST,
+            Some(_) => Ipv4Addr::UNSPECIFIED,
+        }
     }
 
     fn listener(&self, port: &Port) -> Vec<String> {
