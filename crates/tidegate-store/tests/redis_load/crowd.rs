@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::pulse::Pulse;
-use crate::report::Report;
+use crate::report::{Report, Seen};
 
-const INSTANCES: usize = 2;
+pub(crate) const INSTANCES: usize = 2;
 /// Of each instance.
 const ASKERS: u32 = 32;
 /// How often each asks: 16,000 requests a second together, if the machine keeps up.
@@ -55,15 +55,21 @@ struct Shared {
     stopped: AtomicBool,
     spent: Counter,
     spending: Counter,
+    tallies: [Tally; INSTANCES],
+}
+
+/// What the clients of one instance see.
+#[derive(Default)]
+struct Tally {
     longest_us: AtomicU64,
     timeouts: AtomicU64,
     unavailable: AtomicU64,
-    /// When each instance last came to a decision on the counter that is being spent.
-    last_us: [AtomicU64; INSTANCES],
+    /// When it last came to a decision on the counter that is being spent.
+    last_us: AtomicU64,
     /// The longest time between two of these.
     gap_us: AtomicU64,
-    /// When each instance came to a decision for the first time since [`Crowd::recovers`] began to look. 0: not yet.
-    decided_us: [AtomicU64; INSTANCES],
+    /// When it came to a decision for the first time since [`Crowd::recovers`] began to look. 0: not yet.
+    decided_us: AtomicU64,
 }
 
 struct Counter {
@@ -78,15 +84,20 @@ struct Counter {
 impl Crowd {
     /// Connects both instances and lets all begin to ask.
     pub(crate) fn start(settings: &Settings) -> Self {
+        Self::asking([settings; INSTANCES], false)
+    }
+
+    /// The same where each instance has its own way to the store.
+    pub(crate) fn on_ways(settings: [&Settings; INSTANCES]) -> Self {
         Self::asking(settings, false)
     }
 
     /// The same, of a policy that would rather refuse too much than let too much pass.
     pub(crate) fn cautious(settings: &Settings) -> Self {
-        Self::asking(settings, true)
+        Self::asking([settings; INSTANCES], true)
     }
 
-    fn asking(settings: &Settings, is_cautious: bool) -> Self {
+    fn asking(settings: [&Settings; INSTANCES], is_cautious: bool) -> Self {
         let alone = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("redis_load.lock"));
         let alone = alone.expect("a file");
         alone.lock().expect("a lock");
@@ -95,22 +106,17 @@ impl Crowd {
             stopped: AtomicBool::new(false),
             spent: Counter::new(1, SPENT, is_cautious),
             spending: Counter::new(2, SPENDING, is_cautious),
-            longest_us: AtomicU64::new(0),
-            timeouts: AtomicU64::new(0),
-            unavailable: AtomicU64::new(0),
-            last_us: Default::default(),
-            gap_us: AtomicU64::new(0),
-            decided_us: Default::default(),
+            tallies: Default::default(),
         });
         let mut crowd = Self {
             shared,
             instances: Vec::new(),
             askers: JoinSet::new(),
-            timeout: settings.timeout,
+            timeout: settings[0].timeout,
             pulse: Pulse::start(),
             _alone: alone,
         };
-        let stores: Vec<_> = (0..INSTANCES).map(|_| crowd.instance(settings)).collect();
+        let stores = settings.map(|settings| crowd.instance(settings));
         for (instance, redis) in stores.into_iter().enumerate() {
             crowd.send_askers(instance, &redis);
         }
@@ -128,11 +134,12 @@ impl Crowd {
     /// Waits until both instances decide again. How long that takes from here, where the store has recovered.
     pub(crate) fn recovers(&self) -> Duration {
         let since = self.shared.watch.elapsed();
-        for decided in &self.shared.decided_us {
-            decided.store(0, Relaxed);
+        for tally in &self.shared.tallies {
+            tally.decided_us.store(0, Relaxed);
         }
         let latest = until("every instance decides again", || {
-            let decided = self.shared.decided_us.iter().map(|moment| moment.load(Relaxed));
+            let tallies = self.shared.tallies.iter();
+            let decided = tallies.map(|tally| tally.decided_us.load(Relaxed));
             decided.clone().all(|moment| moment > 0).then(|| decided.max())?
         });
         Duration::from_micros(latest).saturating_sub(since)
@@ -150,11 +157,8 @@ impl Crowd {
             fault,
             timeout: self.timeout,
             machine: self.pulse.ends(),
-            longest: Duration::from_micros(shared.longest_us.load(Relaxed)),
-            undecided: Duration::from_micros(shared.gap_us.load(Relaxed)),
+            instances: shared.tallies.each_ref().map(Tally::seen),
             recovered,
-            timeouts: shared.timeouts.load(Relaxed),
-            unavailable: shared.unavailable.load(Relaxed),
             over_spent: shared.spent.over(),
             over_spending: shared.spending.over(),
         }
@@ -206,11 +210,12 @@ impl Shared {
             let charges = [one(counter.key, &counter.limit)];
             let watch = Watch::start();
             let answer = redis.charge(&charges, self.now(instance)).await;
-            self.longest_us.fetch_max(micros(watch.elapsed()), Relaxed);
+            let tally = &self.tallies[instance];
+            tally.longest_us.fetch_max(micros(watch.elapsed()), Relaxed);
             match answer {
-                Ok(decisions) => self.decided(instance, counter, decisions.charged),
-                Err(StoreError::Timeout) => count(&self.timeouts),
-                Err(_) => count(&self.unavailable),
+                Ok(decisions) => self.decided(tally, counter, decisions.charged),
+                Err(StoreError::Timeout) => count(&tally.timeouts),
+                Err(_) => count(&tally.unavailable),
             }
         }
     }
@@ -224,14 +229,14 @@ impl Shared {
         }
     }
 
-    fn decided(&self, instance: usize, counter: &Counter, admitted: bool) {
+    fn decided(&self, tally: &Tally, counter: &Counter, admitted: bool) {
         // A refusal of what is spent may have been remembered.
         if core::ptr::eq(counter, &self.spending) {
             let now = micros(self.watch.elapsed());
-            let _ = self.decided_us[instance].compare_exchange(0, now, Relaxed, Relaxed);
-            let last = self.last_us[instance].swap(now, Relaxed);
+            let _ = tally.decided_us.compare_exchange(0, now, Relaxed, Relaxed);
+            let last = tally.last_us.swap(now, Relaxed);
             if last > 0 {
-                self.gap_us.fetch_max(now.saturating_sub(last), Relaxed);
+                tally.gap_us.fetch_max(now.saturating_sub(last), Relaxed);
             }
         }
         if admitted {
@@ -239,6 +244,17 @@ impl Shared {
             counter.refused.store(0, Relaxed);
         } else {
             count(&counter.refused);
+        }
+    }
+}
+
+impl Tally {
+    fn seen(&self) -> Seen {
+        Seen {
+            longest: Duration::from_micros(self.longest_us.load(Relaxed)),
+            undecided: Duration::from_micros(self.gap_us.load(Relaxed)),
+            timeouts: self.timeouts.load(Relaxed),
+            unavailable: self.unavailable.load(Relaxed),
         }
     }
 }

@@ -8,6 +8,7 @@
 mod crowd;
 mod failovers;
 mod faults;
+mod networks;
 mod pulse;
 mod report;
 mod undisturbed;
@@ -48,6 +49,10 @@ fn addresses(servers: &[Server]) -> Vec<Address> {
 
 /// Until the fault has lasted as long as it should.
 fn endure() {
+    endure_for(STALL);
+}
+
+fn endure_for(time: Duration) {
     let watch = Watch::start();
-    until("the fault is over", || (watch.elapsed() >= STALL).then_some(()));
+    until("the fault is over", || (watch.elapsed() >= time).then_some(()));
 }

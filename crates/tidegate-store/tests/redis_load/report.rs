@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::crowd::{SPENDING, SPENT};
+use crate::crowd::{INSTANCES, SPENDING, SPENT};
 
 /// What comes on top of a timeout, besides how long the machine itself holds threads up.
 const SLACK: Duration = Duration::from_millis(100);
@@ -20,20 +20,27 @@ pub(crate) struct Report {
     pub(crate) timeout: Duration,
     /// How long the machine held a thread up at most.
     pub(crate) machine: Duration,
-    /// How long one took at most.
-    pub(crate) longest: Duration,
-    /// How long an instance came to no decision.
-    pub(crate) undecided: Duration,
+    /// What the clients of each instance saw.
+    pub(crate) instances: [Seen; INSTANCES],
     /// How long after the store's own recovery both instances decided again.
     pub(crate) recovered: Duration,
-    /// Requests without an answer in time.
-    pub(crate) timeouts: u64,
-    /// Requests that failed at once.
-    pub(crate) unavailable: u64,
     /// Admitted above the limit of the counter that was spent before.
     pub(crate) over_spent: i64,
     /// Admitted above the limit of the counter that was being spent.
     pub(crate) over_spending: i64,
+}
+
+/// What the clients of one instance saw.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// How long a request took at most.
+    pub(crate) longest: Duration,
+    /// How long the instance came to no decision.
+    pub(crate) undecided: Duration,
+    /// Requests without an answer in time.
+    pub(crate) timeouts: u64,
+    /// Requests that failed at once.
+    pub(crate) unavailable: u64,
 }
 
 /// The most that may be admitted above the limits.
@@ -56,15 +63,16 @@ impl Report {
     /// Prints it, and holds it against what is promised.
     #[allow(clippy::print_stderr, reason = "a test says what it measured")]
     pub(crate) fn holds(self, bound: Bound) {
+        let all = self.all();
         eprintln!(
             "| {} | {} ms ({} ms) | {} ms | {} ms | {} | {} | {} | {} |",
             self.fault,
-            self.longest.as_millis(),
+            all.longest.as_millis(),
             self.machine.as_millis(),
-            self.undecided.as_millis(),
+            all.undecided.as_millis(),
             self.recovered.as_millis(),
-            self.timeouts,
-            self.unavailable,
+            all.timeouts,
+            all.unavailable,
             self.over_spent,
             self.over_spending,
         );
@@ -79,7 +87,19 @@ impl Report {
         };
         assert!(kept, "{bound:?}: {self:?}");
         let patience = self.timeout + SLACK + HOLDUPS * self.machine;
-        assert!(self.longest < patience, "{self:?}");
+        assert!(all.longest < patience, "{self:?}");
         assert!(self.recovered < RECOVERY, "{self:?}");
+    }
+
+    /// What all clients saw.
+    pub(crate) fn all(&self) -> Seen {
+        let worst = |pick: fn(&Seen) -> Duration| self.instances.iter().map(pick).max();
+        let sum = |pick: fn(&Seen) -> u64| self.instances.iter().map(pick).sum();
+        Seen {
+            longest: worst(|seen| seen.longest).unwrap_or_default(),
+            undecided: worst(|seen| seen.undecided).unwrap_or_default(),
+            timeouts: sum(|seen| seen.timeouts),
+            unavailable: sum(|seen| seen.unavailable),
+        }
     }
 }
