@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_policy::Policy;
 
-pub(crate) use count::Tally;
+pub(crate) use count::{Bounds, Reading, Tally};
 pub(crate) use family::class;
 #[cfg(test)]
 pub(crate) use family::{REFUSALS, UPSTREAM_FAILURES};

@@ -34,6 +34,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub use breaker::BreakerState;
 pub use dial::SettingsError;
+pub use fault::FAULTS;
 pub use figures::{Figures, LATENCY_BOUNDS_US, ServerFigures};
 pub use numbers::{Numbers, Uncountable};
 pub use settings::{Address, Login, Password, Servers, Settings, Tls};
@@ -155,7 +156,7 @@ impl Redis {
         });
         self.inner
             .counters
-            .read(self.inner.servers.retries(), servers.collect())
+            .read(self.inner.servers.events(), servers.collect())
     }
 
     /// Brings a part to its lane.
@@ -190,7 +191,7 @@ impl Redis {
         &self,
         charges: &[Charge<'_>],
         now: Timestamp,
-        deadline: Instant,
+        begun: Instant,
     ) -> Result<Decisions, StoreError> {
         let Some(first) = charges.first() else {
             return Ok(Decisions {
@@ -210,6 +211,7 @@ impl Redis {
             count(&inner.counters.remembered);
             return Ok(denied);
         }
+        let deadline = begun + inner.timeout;
         let parts = split::cut(&asks, inner.hold(first.hold), self.lanes.len() == 1);
         let decisions = match &*parts {
             [part] => {
@@ -221,6 +223,7 @@ impl Redis {
         if let Some(denials) = &inner.denials {
             denials.keep(&asks, &decisions, now);
         }
+        inner.counters.decided_within(begun.elapsed());
         Ok(decisions)
     }
 
@@ -256,11 +259,10 @@ impl Store for Redis {
     async fn charge(&self, charges: &[Charge<'_>], now: Timestamp) -> Result<Decisions, StoreError> {
         let begun = Instant::now();
         self.inner.clock.set(now);
-        let deadline = begun + self.inner.timeout;
-        let decided = self.decide(charges, now, deadline).await;
+        let decided = self.decide(charges, now, begun).await;
         let counters = &self.inner.counters;
         match &decided {
-            Ok(_) => counters.decided_within(begun.elapsed()),
+            Ok(_) => {}
             Err(StoreError::Timeout) => count(&counters.timeouts),
             Err(StoreError::Unavailable) => count(&counters.unavailable),
         }

@@ -65,6 +65,7 @@ fn shared_store(live: &Live, store: &SharedStore) -> Value {
         "servers": figures.servers.iter().map(|server| json!({
             "name": server.name,
             "connected": server.connected,
+            "breaker": server.breaker.word(),
         })).collect::<Vec<_>>(),
     })
 }

@@ -1,5 +1,7 @@
 //! A scrape: what was counted, and what things are like now.
 
+mod shared;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -95,31 +97,6 @@ fn reloads(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
     )
 }
 
-fn shared_store(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
-    let store = overview.shared_store();
-    page.gauge(
-        (
-            "tidegate_store_degraded",
-            "1 while the shared store does not decide and each policy goes its own way, else 0",
-        ),
-        u64::from(store.as_ref().is_some_and(|store| !store.decides)),
-    )?;
-    page.counter(
-        (
-            "tidegate_store_decisions",
-            "Requests that the shared store has decided on",
-        ),
-        store.as_ref().map_or(0, |store| store.figures.decided),
-    )?;
-    page.counter(
-        (
-            "tidegate_store_calls",
-            "Calls to the shared store for them: requests share calls",
-        ),
-        store.as_ref().map_or(0, |store| store.figures.calls),
-    )
-}
-
 /// How API keys of the shared store are found.
 fn stored_keys(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
     let figures = overview.key_figures();
@@ -158,7 +135,7 @@ fn stored_keys(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
 
 fn store(overview: &Overview, page: &mut Page<'_>) -> fmt::Result {
     stored_keys(overview, page)?;
-    shared_store(overview, page)?;
+    shared::tell(overview.shared_store().as_ref(), page)?;
     let usage = overview.usage();
     page.gauge(
         (

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::fault::Fault;
+use super::figures::Events;
 use super::settings::{Address, Login, Settings, Tls};
 
 /// Makes connections as the settings say.
@@ -26,6 +27,7 @@ pub(crate) struct Dialer {
     login: RedisConnectionInfo,
     tls: Option<Secure>,
     timeout: Duration,
+    events: Arc<Events>,
 }
 
 /// Where a server listens.
@@ -58,6 +60,7 @@ impl Dialer {
             login: introduction(&settings.login, settings.database),
             tls: settings.tls.as_ref().map(Secure::new).transpose()?,
             timeout: settings.connect_timeout,
+            events: Arc::default(),
         })
     }
 
@@ -72,6 +75,11 @@ impl Dialer {
     /// How long [`Dialer::dial`] may take.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
+    }
+
+    /// Where it is counted what becomes of connections.
+    pub(crate) fn events(&self) -> &Arc<Events> {
+        &self.events
     }
 
     /// Connects and logs in.

@@ -34,7 +34,36 @@ pub(crate) enum Fault {
     Nonsense(String),
 }
 
+/// The words of faults, for figures.
+pub const FAULTS: [&str; 9] = [
+    "late",
+    "down",
+    "lost",
+    "moved",
+    "not_master",
+    "not_now",
+    "unable",
+    "refused",
+    "garbled",
+];
+
 impl Fault {
+    /// Its word, one of [`FAULTS`].
+    pub(crate) const fn word(&self) -> &'static str {
+        match self {
+            Self::Late => "late",
+            Self::Down => "down",
+            Self::Lost(_) => "lost",
+            Self::Moved(_) | Self::Asked(_) => "moved",
+            Self::NotMaster => "not_master",
+            Self::NotNow(_) => "not_now",
+            Self::Unable(_) => "unable",
+            Self::Refused(_) => "refused",
+            // Who does not know a script is sent it at once, and has no reason to say so again.
+            Self::NoScript | Self::Nonsense(_) => "garbled",
+        }
+    }
+
     /// What a server said instead of an answer.
     pub(crate) fn of_server(error: &ServerError) -> Self {
         let details = error.details().unwrap_or_default();
@@ -167,6 +196,26 @@ mod tests {
             assert!(matches!(said(&format!("{code} no")), Fault::Refused(_)), "{code}");
         }
         assert!(matches!(said("ERR something else"), Fault::Nonsense(_)));
+    }
+
+    #[test]
+    fn every_fault_counts_under_a_word_of_the_list() {
+        let text = String::new;
+        for fault in [
+            Fault::NoScript,
+            Fault::Moved(None),
+            Fault::Asked(None),
+            Fault::NotMaster,
+            Fault::NotNow(text()),
+            Fault::Unable(text()),
+            Fault::Refused(text()),
+            Fault::Lost(text()),
+            Fault::Late,
+            Fault::Down,
+            Fault::Nonsense(text()),
+        ] {
+            assert!(FAULTS.contains(&fault.word()), "{fault:?}");
+        }
     }
 
     #[test]

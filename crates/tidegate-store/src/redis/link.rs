@@ -17,6 +17,7 @@ use super::backoff::Backoff;
 use super::breaker::{Breaker, BreakerState, Change, Permit};
 use super::dial::{Dialer, Endpoint, Line, ask};
 use super::fault::Fault;
+use super::figures::Events;
 use super::sentinel::Sentinels;
 
 /// How often a connection shows that it lives and that it leads to the master.
@@ -45,6 +46,7 @@ struct Shared {
     start: Instant,
     /// Whether the log tells of a refusal since the last answer.
     refused: AtomicBool,
+    events: Arc<Events>,
 }
 
 /// How a link is.
@@ -96,7 +98,7 @@ impl fmt::Debug for ReplicationId {
 pub(crate) enum Target {
     Fixed(Endpoint),
     /// Where Sentinels say.
-    Master(Sentinels),
+    Master(Box<Sentinels>),
 }
 
 impl Link {
@@ -108,6 +110,7 @@ impl Link {
             doubt: Notify::new(),
             start: Instant::now(),
             refused: AtomicBool::new(false),
+            events: Arc::clone(dialer.events()),
         });
         let host = target.host();
         let name = target.to_string();
@@ -191,6 +194,7 @@ impl Link {
         drop(breaker);
         match (change, fault) {
             (Change::Opened, Some(fault)) => {
+                self.shared.events.openings.fetch_add(1, Ordering::Relaxed);
                 warn!(
                     server = self.name,
                     "the store fails, and is left alone for moments: {fault}"
@@ -302,14 +306,17 @@ impl Supervisor {
         loop {
             match self.connect().await {
                 Err(fault) => {
+                    self.shared.events.failed(&fault);
                     self.complain(&fault);
                     self.told.send_replace(State::Down);
                 }
                 Ok((line, endpoint, replication)) => {
                     let connected = Instant::now();
+                    self.shared.events.connections.fetch_add(1, Ordering::Relaxed);
                     info!(server = self.name, %endpoint, "connected to the store");
                     self.complaints.clear();
                     let fault = self.keep(line, &endpoint, replication).await;
+                    self.shared.events.failed(&fault);
                     warn!(server = self.name, "the connection to the store is lost: {fault}");
                     self.told.send_replace(State::Connecting);
                     if connected.elapsed() >= CHECKED_EVERY {

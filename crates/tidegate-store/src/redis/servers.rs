@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use redis::{Cmd, Value, cmd};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::cluster::Cluster;
 use super::dial::{Dialer, Endpoint, SettingsError, ask};
 use super::fault::Fault;
+use super::figures::Events;
 use super::link::{Link, Target, Up};
 use super::script::Program;
 use super::sentinel::Sentinels;
@@ -24,8 +25,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct Servers {
     route: Route,
-    /// Calls that were tried again.
-    retries: AtomicU64,
+    events: Arc<Events>,
 }
 
 #[derive(Debug)]
@@ -66,6 +66,7 @@ impl Servers {
     /// Begins to connect. Must be called within a runtime.
     pub(crate) fn start(settings: &Settings) -> Result<Self, SettingsError> {
         let dialer = Dialer::new(settings)?;
+        let events = Arc::clone(dialer.events());
         let one = |dialer, target| Route::One(Arc::new(Link::start(dialer, target)));
         let route = match &settings.servers {
             Named::Single(address) => one(dialer, Target::Fixed(Endpoint::Tcp(address.clone()))),
@@ -76,14 +77,11 @@ impl Servers {
                 login,
             } => {
                 let sentinels = Sentinels::new(dialer.as_user(login), sentinels.clone(), service.clone());
-                one(dialer, Target::Master(sentinels))
+                one(dialer, Target::Master(Box::new(sentinels)))
             }
             Named::Cluster(seeds) => Route::Cluster(Cluster::start(dialer, seeds.clone())),
         };
-        Ok(Self {
-            route,
-            retries: AtomicU64::new(0),
-        })
+        Ok(Self { route, events })
     }
 
     /// Whether shards live in different places.
@@ -104,9 +102,9 @@ impl Servers {
         }
     }
 
-    /// Calls that were tried again since the start.
-    pub(crate) fn retries(&self) -> u64 {
-        self.retries.load(Ordering::Relaxed)
+    /// What was counted about them since the start.
+    pub(crate) fn events(&self) -> &Events {
+        &self.events
     }
 
     /// Calls the script at the master of `shard`, which answers with numbers.
@@ -138,6 +136,7 @@ impl Servers {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };
+            self.events.failed(&fault);
             match (&self.route, fault) {
                 (Route::Cluster(cluster), Fault::Moved(Some(to))) => cluster.moved(shard, beside(&link, to)),
                 (Route::Cluster(cluster), Fault::Asked(Some(to))) => {
@@ -157,11 +156,11 @@ impl Servers {
                     return Err(fault);
                 }
             }
-            // A figure: nothing hangs on its order.
-            self.retries.fetch_add(1, Ordering::Relaxed);
+            self.events.retries.fetch_add(1, Ordering::Relaxed);
         }
         let link = self.link(shard).ok_or(Fault::Down)?;
-        one_try(&link, Way::Straight, question, read, deadline).await
+        let answer = one_try(&link, Way::Straight, question, read, deadline).await;
+        answer.inspect_err(|fault| self.events.failed(fault))
     }
 
     fn link(&self, shard: u8) -> Option<Arc<Link>> {

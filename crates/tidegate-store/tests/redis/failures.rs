@@ -1,6 +1,6 @@
 //! Servers that die, hang, lose their connections or become something else.
 
-use tidegate_store::redis::Servers;
+use tidegate_store::redis::{FAULTS, Servers};
 use tidegate_test_servers::{Kind, Options, Relay};
 
 use super::*;
@@ -200,4 +200,41 @@ fn a_server_that_loads_its_data_is_waited_out() {
     let watch = Watch::start();
     store.recovers(key(0, 1));
     assert!(watch.elapsed() < Duration::from_secs(3), "{:?}", watch.elapsed());
+}
+
+#[test]
+fn figures_tell_that_a_server_was_lost_left_alone_and_found_again() {
+    let mut server = Server::redis();
+    let store = Store::connected(&brisk(Servers::Single(address(&server))));
+    let fault = |word: &str| {
+        let figures = store.figures();
+        let mut faults = FAULTS.iter().zip(figures.faults);
+        faults
+            .find_map(|(known, count)| (*known == word).then_some(count))
+            .expect("a word of the list")
+    };
+    let limit = per_minute(1);
+    assert_eq!(store.passes(key(0, 1), &limit), Ok(true));
+    for _ in 0..3 {
+        assert_eq!(store.passes(key(0, 1), &limit), Ok(false));
+    }
+    let figures = store.figures();
+    assert_eq!((figures.decided, figures.remembered), (2, 2));
+    assert_eq!((figures.connections, figures.openings), (1, 0));
+    assert_eq!(figures.faults, [0; FAULTS.len()]);
+
+    server.stop();
+    until("the breaker opens", || {
+        let _ = store.passes(key(0, 2), &limit);
+        store.breaker_is(BreakerState::Open).then_some(())
+    });
+    assert_eq!(store.figures().openings, 1);
+    assert!(fault("late") >= 5);
+    server.kill();
+    until("no connection can be made", || {
+        (!store.is_connected() && fault("lost") > 0).then_some(())
+    });
+    server.restart();
+    store.recovers(key(0, 3));
+    assert_eq!(store.figures().connections, 2);
 }
