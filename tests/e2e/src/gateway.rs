@@ -31,6 +31,7 @@ pub struct Ports {
 pub struct Gateway {
     process: Process,
     address: SocketAddr,
+    admin: Option<SocketAddr>,
     /// Holds the policy file while the gateway runs.
     _folder: Option<TempDir>,
 }
@@ -68,11 +69,12 @@ impl Gateway {
             found.unwrap_or_else(|| panic!("the gateway ended before `{message}`"))
         };
         // In the order in which it says so.
-        let admin = next("admin: /metrics, /livez, /readyz, /status");
+        let admin = next(ADMIN);
         let [clear, proxied, tls] = [(); 3].map(|()| next("listening"));
         let gateway = Self {
             process,
             address: clear,
+            admin: Some(admin),
             _folder: None,
         };
         (
@@ -112,12 +114,16 @@ impl Gateway {
     pub fn run(mut command: Command) -> Self {
         command.args(["--log-format", "json"]);
         let process = Process::start(command);
-        let address = process
-            .logged(listening)
-            .expect("the gateway ended before it listened");
+        let mut admin = None;
+        // In this order.
+        let listens = process.logged(|line| {
+            admin = admin.or_else(|| announced(line, ADMIN));
+            announced(line, "listening")
+        });
         Self {
             process,
-            address,
+            address: listens.expect("the gateway ended before it listened"),
+            admin,
             _folder: None,
         }
     }
@@ -165,6 +171,23 @@ impl Gateway {
         format!("http://{}{path}", self.address)
     }
 
+    /// `path` at its admin listener.
+    pub fn admin_url(&self, path: &str) -> String {
+        let admin = self.admin.expect("an admin listener");
+        format!("http://{admin}{path}")
+    }
+
+    /// The value of `series` in its metrics, as they are told.
+    pub fn metric(&self, series: &str) -> f64 {
+        let page = crate::curl(&[&self.admin_url("/metrics")]).body;
+        let mut lines = page.lines().filter_map(|line| line.rsplit_once(' '));
+        let value = lines.find_map(|(name, value)| (name == series).then_some(value));
+        value
+            .unwrap_or_else(|| panic!("no {series} in {page}"))
+            .parse()
+            .unwrap()
+    }
+
     /// The process, for its signals, memory and log.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
@@ -177,9 +200,8 @@ impl Gateway {
     }
 }
 
-fn listening(line: &str) -> Option<SocketAddr> {
-    announced(line, "listening")
-}
+/// What it says of its admin listener.
+const ADMIN: &str = "admin: /metrics, /livez, /readyz, /status";
 
 /// The address in a line of the log that says `message`.
 fn announced(line: &str, message: &str) -> Option<SocketAddr> {

@@ -61,6 +61,11 @@ impl Process {
         None
     }
 
+    /// All that the log says up to now.
+    pub fn log(&self) -> String {
+        self.said.lock().unwrap().join("\n")
+    }
+
     /// The process itself.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)

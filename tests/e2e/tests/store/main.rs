@@ -1,0 +1,11 @@
+//! Gateways that share a store.
+
+mod one;
+mod secure;
+mod sentinel;
+
+use tidegate_e2e::{Gateway, Reply, curl};
+
+fn get(gateway: &Gateway, path: &str) -> Reply {
+    curl(&[&gateway.url(path)])
+}
