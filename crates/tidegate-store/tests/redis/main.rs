@@ -2,6 +2,8 @@
 #![allow(clippy::expect_used, reason = "a failed check is a failed test")]
 
 mod api_keys;
+#[path = "../common/asking.rs"]
+mod asking;
 mod cluster;
 mod conformance;
 mod failures;
@@ -12,12 +14,14 @@ mod single;
 use core::time::Duration;
 use std::sync::Arc;
 
-use tidegate_core::{Charge, Cost, Decisions, HoldId, Key, Limit, Mode, Rate, Timestamp};
+use tidegate_core::{Charge, Cost, Decisions, Key, Limit, Rate, Timestamp};
 use tidegate_store::redis::{Address, BreakerState, Figures, Servers, Settings};
 use tidegate_store::{Redis, Store as _, StoreError};
 use tidegate_test_servers::{Server, Watch, until};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
+
+use asking::{address, addresses, one, patient};
 
 /// What comes on top of a timeout on a machine that does other things as well.
 const SLACK: Duration = Duration::from_millis(250);
@@ -115,16 +119,6 @@ fn is_connected(figures: &Figures) -> bool {
 /// A store has a clock of its own.
 const NOW: Timestamp = Timestamp::EPOCH;
 
-fn one(key: Key, limit: &Limit) -> Charge<'_> {
-    Charge {
-        key,
-        limit,
-        cost: Cost::ONE,
-        mode: Mode::Enforce,
-        hold: HoldId(1),
-    }
-}
-
 /// That many at once, and then nothing for a while.
 fn per_minute(quota: u64) -> Limit {
     let rate = Rate::new(quota, Duration::from_secs(60)).expect("a legal rate");
@@ -134,22 +128,6 @@ fn per_minute(quota: u64) -> Limit {
 /// A key in that shard.
 fn key(shard: u8, number: u8) -> Key {
     Key::in_shard(u128::from_be_bytes([number; 16]), shard)
-}
-
-fn address(server: &Server) -> Address {
-    Address::new("127.0.0.1", server.port())
-}
-
-fn addresses(servers: &[Server]) -> Vec<Address> {
-    servers.iter().map(address).collect()
-}
-
-/// With a timeout that a busy machine keeps.
-fn patient(servers: Servers) -> Settings {
-    Settings {
-        timeout: Duration::from_secs(2),
-        ..Settings::new(servers)
-    }
 }
 
 /// With the timeout that holds where nothing is said.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use tidegate_core::{Charge, Cost, HoldId, Key, Limit, Mode, Rate, Timestamp};
+use tidegate_core::{Charge, Cost, Key, Limit, Rate, Timestamp};
 use tidegate_store::redis::Settings;
 use tidegate_store::{Redis, Store as _, StoreError};
 use tidegate_test_servers::{Watch, until};
@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::asking::one;
 use crate::pulse::Pulse;
 use crate::report::{Report, Seen};
 
@@ -284,16 +285,6 @@ impl Counter {
 fn limit(quota: u64) -> Limit {
     let rate = Rate::new(quota, WINDOW).expect("a legal rate");
     Limit::token_bucket(rate, quota).expect("a legal limit")
-}
-
-fn one(key: Key, limit: &Limit) -> Charge<'_> {
-    Charge {
-        key,
-        limit,
-        cost: Cost::ONE,
-        mode: Mode::Enforce,
-        hold: HoldId(1),
-    }
 }
 
 fn looking(key: Key, limit: &Limit) -> Charge<'_> {

@@ -5,6 +5,8 @@
 //! `cargo test -p tidegate-store --test redis_load -- --nocapture`.
 #![allow(clippy::expect_used, reason = "a failed check is a failed test")]
 
+#[path = "../common/asking.rs"]
+mod asking;
 mod crowd;
 mod failovers;
 mod faults;
@@ -18,33 +20,16 @@ use core::time::Duration;
 use tidegate_store::redis::{Address, Servers, Settings};
 use tidegate_test_servers::{Server, Watch, until};
 
+use asking::{address, addresses, patient};
 use crowd::Crowd;
 use report::Bound;
 
 /// How long servers stand still and networks are down.
 const STALL: Duration = Duration::from_secs(2);
 
-/// How long requests may take where nothing goes wrong, however busy the machine is.
-const PATIENT: Duration = Duration::from_secs(2);
-
 /// One server, and the timeout that holds where nothing is said.
 fn single(server: &Server) -> Settings {
     Settings::new(Servers::Single(address(server)))
-}
-
-fn patient(servers: Servers) -> Settings {
-    Settings {
-        timeout: PATIENT,
-        ..Settings::new(servers)
-    }
-}
-
-fn address(server: &Server) -> Address {
-    Address::new("127.0.0.1", server.port())
-}
-
-fn addresses(servers: &[Server]) -> Vec<Address> {
-    servers.iter().map(address).collect()
 }
 
 /// Until the fault has lasted as long as it should.
