@@ -1,9 +1,10 @@
 //! A WebSocket origin.
 
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use tungstenite::{WebSocket, accept};
+use tungstenite::{Error, Message, WebSocket, accept};
 
 /// Sends every message back. Ends with the test's process.
 #[derive(Debug)]
@@ -38,4 +39,23 @@ fn echo(mut socket: WebSocket<TcpStream>) {
             return;
         }
     }
+}
+
+/// Sends messages, short ones and a long one, reads each back, and closes.
+///
+/// # Panics
+/// When another message comes back, or the other side does not close in order.
+pub fn chat(mut socket: WebSocket<impl Read + Write>) {
+    let long = "tide ".repeat(100_000);
+    for text in ["first", &long, "last"] {
+        socket.send(Message::text(text)).unwrap();
+        assert_eq!(socket.read().unwrap(), Message::text(text));
+    }
+    socket.close(None).unwrap();
+    let end = loop {
+        if let Err(end) = socket.read() {
+            break end;
+        }
+    };
+    assert!(matches!(end, Error::ConnectionClosed), "{end:?}");
 }

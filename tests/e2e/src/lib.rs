@@ -25,7 +25,7 @@ mod siege;
 pub use authority::{Authority, Certificate};
 pub use browser::Browser;
 pub use curl::{Reply, curl, try_curl};
-pub use echo::EchoOrigin;
+pub use echo::{EchoOrigin, chat};
 pub use gateway::{Gateway, Ports};
 pub use haproxy::Haproxy;
 pub use hostile::{Reads, Then};

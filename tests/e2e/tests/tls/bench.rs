@@ -66,6 +66,13 @@ pub(crate) fn commands() -> Vec<String> {
         .collect()
 }
 
+/// The manual's request with a client's certificate.
+pub(crate) fn curl_with_certificate() -> String {
+    let mut commands = commands().into_iter();
+    let last = commands.rfind(|command| command.starts_with("curl "));
+    last.unwrap()
+}
+
 /// Whether a command starts a gateway or talks to one.
 fn talks(command: &str) -> bool {
     command.starts_with("curl ") || command.starts_with("tidegate ")

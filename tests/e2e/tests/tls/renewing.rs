@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 use tidegate_e2e::{Secure, until};
 
-use crate::bench::{Bench, UNLIMITED, commands, sh};
+use crate::bench::{Bench, UNLIMITED, commands, curl_with_certificate, sh};
 use crate::who::REQUIRED;
 
 const SERIAL: &str = "openssl s_client -connect localhost:8443 </dev/null | openssl x509 -noout -serial";
@@ -75,10 +75,7 @@ fn a_connection_goes_on_under_its_old_certificate_while_files_are_replaced_witho
 #[test]
 fn clients_of_an_authority_that_was_replaced_are_refused() {
     let bench = Bench::new(REQUIRED, UNLIMITED);
-    let curl = commands()
-        .into_iter()
-        .rfind(|command| command.starts_with("curl "))
-        .unwrap();
+    let curl = curl_with_certificate();
     assert_eq!(bench.run(&curl), "nginx says GET /\n");
     // Another authority of the same name, whose key signed nobody yet.
     let authority = commands()

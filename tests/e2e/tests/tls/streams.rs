@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use tidegate_e2e::{EchoOrigin, Gateway, Secure};
-use tungstenite::{Error, Message, client};
+use tidegate_e2e::{EchoOrigin, Gateway, Secure, chat};
+use tungstenite::client;
 
 use crate::bench::{Bench, UNLIMITED, commands, sh};
 
@@ -77,18 +77,7 @@ fn websocket_messages_go_both_ways_over_tls() {
     let gateway = Gateway::in_folder(folder.path(), &origin.url(), file);
     let stream = Secure::connect(gateway.address(), folder.path(), &["-CAfile", "cert.pem"]);
 
-    let (mut socket, response) = client("wss://localhost/chat", stream).unwrap();
+    let (socket, response) = client("wss://localhost/chat", stream).unwrap();
     assert_eq!(response.status().as_u16(), 101);
-    let long = "tide ".repeat(100_000);
-    for text in ["first", &long, "last"] {
-        socket.send(Message::text(text)).unwrap();
-        assert_eq!(socket.read().unwrap(), Message::text(text));
-    }
-    socket.close(None).unwrap();
-    let end = loop {
-        if let Err(end) = socket.read() {
-            break end;
-        }
-    };
-    assert!(matches!(end, Error::ConnectionClosed), "{end:?}");
+    chat(socket);
 }

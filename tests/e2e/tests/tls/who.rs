@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bench::{Bench, UNLIMITED, commands, sh};
+use crate::bench::{Bench, UNLIMITED, commands, curl_with_certificate, sh};
 
 pub(crate) const REQUIRED: &str = "        client_ca: clients.pem\n        client_auth: require\n";
 const OPTIONAL: &str = "        client_ca: clients.pem\n        client_auth: optional\n";
@@ -77,10 +77,7 @@ fn a_strict_listener_has_nothing_for_a_client_that_asks_for_no_name_of_its_own()
 #[test]
 fn only_who_has_the_manual_s_client_certificate_is_let_in_where_it_is_required() {
     let bench = Bench::new(REQUIRED, UNLIMITED);
-    let curl = commands()
-        .into_iter()
-        .rfind(|command| command.starts_with("curl "))
-        .unwrap();
+    let curl = curl_with_certificate();
     assert_eq!(bench.run(&curl), "nginx says GET /\n");
     let without = bench.run("curl --silent --show-error --cacert cert.pem https://localhost:8443/ 2>&1");
     assert!(without.contains("certificate required"), "{without}");
