@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use data_encoding::HEXLOWER;
 use rustls::{CipherSuite, ProtocolVersion, ServerConnection};
 use sha2::{Digest, Sha256};
 use tidegate_policy::{PeerCertificate, Tls, TlsVersion};
@@ -46,7 +47,8 @@ fn cipher(suite: CipherSuite) -> &'static str {
 
 fn certificate(der: &[u8]) -> Option<PeerCertificate> {
     let (_, parsed) = X509Certificate::from_der(der).ok()?;
-    let mut certificate = PeerCertificate::new(subject(parsed.subject()), hex(&Sha256::digest(der)));
+    let mut certificate =
+        PeerCertificate::new(subject(parsed.subject()), HEXLOWER.encode(&Sha256::digest(der)));
     if let Ok(Some(names)) = parsed.subject_alternative_name() {
         let names = names.value.general_names.iter().filter_map(alternative_name);
         certificate.names = names.map(Into::into).collect();
@@ -98,7 +100,7 @@ fn write_attribute(text: &mut String, attribute: &AttributeTypeAndValue<'_>) {
         _ => {
             text.push_str(&kind.to_id_string());
             text.push_str("=#");
-            text.push_str(&hex(attribute.as_slice()));
+            text.push_str(&HEXLOWER.encode(attribute.as_slice()));
         }
     }
 }
@@ -120,14 +122,6 @@ fn write_escaped(text: &mut String, value: &str) {
             text.push(char);
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use data_encoding::HEXLOWER;
 use redis::Value;
 use tokio::time::Instant;
 
@@ -225,12 +226,7 @@ impl fmt::Debug for ApiKeys {
 
 /// The name of a key in the store: 64 digits.
 pub fn hex(digest: &Digest) -> String {
-    use fmt::Write as _;
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    HEXLOWER.encode(digest)
 }
 
 fn nonsense(what: &str) -> Fault {
