@@ -13,7 +13,7 @@ const REQUESTS: usize = 30;
 
 fn policies(redis: &Server, policies: &str) -> String {
     format!(
-        "admin: 127.0.0.1:0\nstore: {{ redis: {}, timeout: 250ms }}\npolicies:\n{policies}",
+        "admin: 127.0.0.1:0\nstore: {{ redis: {}, timeout: 1s }}\npolicies:\n{policies}",
         redis.url()
     )
 }
@@ -44,7 +44,7 @@ fn sixty_four_clients_of_two_gateways_get_exactly_the_limit() {
     let (nginx, redis) = (Nginx::start(), Server::redis());
     let text = policies(
         &redis,
-        "  - { name: shared, key: [client.ip], limit: { algorithm: sliding_window_log, quota: 500, window: 1h } }\n",
+        "  - { name: shared, key: [client.ip], limit: { algorithm: sliding_window_log, quota: 500, window: 1h }, on_store_failure: deny }\n",
     );
     let gateways = [0, 1].map(|_| Gateway::with_policies(&nginx.url(), &text));
     let counts = thread::scope(|scope| {
@@ -61,16 +61,20 @@ fn sixty_four_clients_of_two_gateways_get_exactly_the_limit() {
         loads.map(|load| load.join().unwrap())
     });
     let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
+    let passed = sum(|counts| counts.passed);
     assert_eq!(
-        (
-            sum(|counts| counts.passed),
-            sum(|counts| counts.refused),
-            sum(|counts| counts.broken)
-        ),
-        (500, 2_700, 0)
+        (passed + sum(|counts| counts.refused), sum(|counts| counts.broken)),
+        (3_200, 0)
     );
+    // On a machine that is too busy a decision may come too late, and is refused: it may have spent a unit.
+    let late = gateways.each_ref().map(|gateway| {
+        ["timeout", "unavailable"]
+            .map(|kind| gateway.metric(&format!(r#"tidegate_store_failures_total{{kind="{kind}"}}"#)) as u64)
+    });
+    let late: u64 = late.iter().flatten().sum();
+    assert!(passed <= 500 && passed + late >= 500, "{passed}, {late} late");
     assert!(counts.iter().all(|counts| counts.passed > 0), "{counts:?}");
-    assert_eq!(nginx.log().len(), 500, "the origin saw them");
+    assert_eq!(nginx.log().len() as u64, passed, "the origin saw them");
 }
 
 #[test]
@@ -153,7 +157,7 @@ fn metrics_and_status_tell_how_the_store_is() {
         assert_eq!(gateway.metric(series), value, "{series}");
     }
     let took = gateway.metric("tidegate_store_decision_duration_seconds_sum");
-    assert!(took > 20e-6 && took < 3.0 * 0.25, "{took} s");
+    assert!(took > 20e-6 && took < 3.0, "{took} s");
 
     redis.stop();
     until("the store is left alone", || {

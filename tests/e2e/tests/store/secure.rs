@@ -47,7 +47,7 @@ impl Bed {
 store:
   redis: rediss://limits@{address}
   password_env: STORE_PASSWORD
-  timeout: 250ms
+  timeout: 1s
   tls: {{ ca: '{ca}', certificate: '{certificate}', key: '{key}' }}
 {POLICIES}",
             address = self.redis.address(),

@@ -17,7 +17,7 @@ fn policies(group: &Sentinel) -> String {
         .map(|server| server.address().to_string())
         .collect();
     format!(
-        "store: {{ sentinel: [{}], service: {}, timeout: 250ms }}
+        "store: {{ sentinel: [{}], service: {}, timeout: 1s }}
 policies:
   - {{ name: usual, match: {{ path: /usual }}, key: [client.ip], limit: {{ algorithm: sliding_window_log, quota: {QUOTA}, window: 1h }}, on_store_failure: allow }}
   - {{ name: careful, match: {{ path: /careful }}, key: [client.ip], limit: {{ algorithm: sliding_window_log, quota: {QUOTA}, window: 1h }}, on_store_failure: deny }}
