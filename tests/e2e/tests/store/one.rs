@@ -148,6 +148,10 @@ fn metrics_and_status_tell_how_the_store_is() {
         ("tidegate_store_calls_total", 3.0),
         ("tidegate_store_decision_duration_seconds_count", 3.0),
         (
+            r#"tidegate_store_decision_duration_seconds_bucket{le="0.8192"}"#,
+            3.0,
+        ),
+        (
             r#"tidegate_store_decision_duration_seconds_bucket{le="+Inf"}"#,
             3.0,
         ),
