@@ -3,6 +3,7 @@
 mod access;
 mod answers;
 mod body;
+mod call;
 mod consistency;
 mod expression;
 mod forwarding;
@@ -125,11 +126,12 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
         report,
     );
     free_keys::warn(&document.policies, &identity, &gateway.trust, report);
+    let usual = consistency::usual(document.store.as_ref());
     let reject = document.answers.reject.as_ref();
     let reject = reject.map(|text| reject::reject(text, report));
     Config {
         store: store::store(document.store.as_ref(), report),
-        policies: policy::set(policies, &identity, reject.as_ref(), hasher, report),
+        policies: policy::set(policies, &identity, reject.as_ref(), usual, hasher, report),
         access: access::access(&document.access, &document.identity, report),
         answers: answers::answers(&document.answers, report),
         forwarding,

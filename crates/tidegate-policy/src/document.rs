@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod answers;
 pub(crate) mod body;
+pub(crate) mod descriptor;
 pub(crate) mod fields;
 pub(crate) mod folder;
 pub(crate) mod gateway;

@@ -4,6 +4,7 @@
 //! interpreter cannot be told when to stop, and it compiles regular expressions at each call. A test holds the two
 //! interpreters against each other.
 
+mod about;
 mod check;
 mod code;
 mod evaluate;
@@ -20,10 +21,11 @@ mod variables;
 
 use std::sync::Arc;
 
+pub(crate) use about::About;
 pub use fault::ExpressionFault;
 pub(crate) use fuel::Fuel;
 pub(crate) use parse::Complaint;
-pub(crate) use scope::Scope;
+pub(crate) use scope::{CallScope, RequestScope, Scope};
 pub(crate) use value::{Text, Value};
 
 use crate::set::body::Reads;
@@ -51,10 +53,10 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    /// The expression `source`, whose value is for `used_as`.
-    pub(crate) fn compile(source: &str, used_as: Use) -> Result<Self, Vec<Complaint>> {
+    /// The expression `source`, which is about such things, and whose value is for `used_as`.
+    pub(crate) fn compile(source: &str, about: About, used_as: Use) -> Result<Self, Vec<Complaint>> {
         let tree = parse::parse(source).map_err(|complaint| vec![complaint])?;
-        let typed = check::check(&tree, source)?;
+        let typed = check::check(&tree, source, about)?;
         if !used_as.takes(&typed.of_type) {
             let (what, cure) = used_as.wants();
             let message = format!("{what}, and this expression is of type {}", typed.of_type);

@@ -1,11 +1,12 @@
 //! What users write, compiled.
 //!
 //! Pure: a policy file becomes a [`Config`] with its [`PolicySet`], a [`Request`] with its [`Identity`] becomes a [`Plan`] of
-//! charges, the store's decisions become a verdict, and a verdict becomes header fields and a body.
+//! charges, as a [`DescriptorCall`] of Envoy's does, the store's decisions become a verdict, and a verdict becomes header fields and a body.
 
 mod access;
 mod address;
 mod answer;
+mod call;
 mod compile;
 mod config;
 mod document;
@@ -27,6 +28,7 @@ mod words;
 pub use access::{Access, MAX_LISTED, Standing};
 pub use address::{AddressPart, Prefixes, canonical};
 pub use answer::{Answers, ERRORS, Liking, RateLimitForm, XRateLimit, is_reserved, is_spelling, tell_origin};
+pub use call::{Descriptor, DescriptorCall, DescriptorPlan, Entry};
 pub use compile::{Compiled, PolicyFile, compile, compile_all};
 pub use config::{
     AccessLog, Admin, ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config,

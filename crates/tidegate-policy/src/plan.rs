@@ -151,6 +151,8 @@ pub enum Refusal<'set> {
     /// The path can be read in too many ways, or more limits match than one request can be charged for. Plain requests
     /// cannot get here: the compiler sees to it, or warns where it cannot.
     AmbiguousPath,
+    /// A call of the rate limit service meets more limits than one plan carries.
+    TooManyLimits,
 }
 
 impl Refusal<'_> {
@@ -161,6 +163,7 @@ impl Refusal<'_> {
             Self::BodyTooLarge { .. } => "body_too_large",
             Self::ExpressionFailed { .. } => "expression_failed",
             Self::AmbiguousPath => "ambiguous_path",
+            Self::TooManyLimits => "too_many_limits",
         }
     }
 }

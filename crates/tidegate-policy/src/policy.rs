@@ -28,7 +28,7 @@ pub struct Policy {
     pub on_store_failure: OnStoreFailure,
     /// How much of its limits this process allows by itself then. Default: all.
     pub local_share: Share,
-    /// The limits of clients without a tier, or with one not named in `tiers`. At least one.
+    /// The limits of clients without a tier, or with one not named in `tiers`. None if what it speaks about is `unlimited`.
     pub limits: Vec<PolicyLimit>,
     /// The limits of clients with a tier, by its name.
     pub tiers: Vec<(Tier, Vec<PolicyLimit>)>,

@@ -3,7 +3,9 @@
 mod beginnings;
 pub(crate) mod body;
 pub(crate) mod bound;
+mod calls;
 pub(crate) mod conditions;
+pub(crate) mod descriptors;
 mod explain;
 pub(crate) mod host;
 pub(crate) mod index;
@@ -14,15 +16,17 @@ pub(crate) mod routes;
 mod tiers;
 pub(crate) mod trie;
 pub(crate) mod views;
+pub(crate) mod wildcard;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Cost, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Timestamp};
 
 use crate::access::AccessList;
 use crate::document::policy::{OnError, OnMissing};
-use crate::expression::{Expression, Fuel, Scope};
+use crate::expression::{Expression, Fuel, RequestScope, Scope};
 use crate::plan::{ExpressionFailure, ExpressionField, Refusal, Source, Terms};
 use crate::schedule::Schedule;
 use crate::{
@@ -31,10 +35,12 @@ use crate::{
 use beginnings::Beginnings;
 use body::{BodyRule, OnTooLarge};
 use bound::Bound;
+use calls::Calls;
 use conditions::Conditions;
+use descriptors::CallPattern;
 use host::HostPattern;
 use index::Index;
-use key::{Found, Recipe};
+use key::{Found, Recipe, Values};
 use path::PathPattern;
 use views::Segments;
 
@@ -46,7 +52,10 @@ use views::Segments;
 pub struct PolicySet {
     policies: Vec<Policy>,
     rules: Vec<Rule>,
+    /// Those about requests.
     index: Index,
+    /// Those about calls of the rate limit service.
+    calls: Calls,
     prefixes: Prefixes,
     looks_at_bodies: bool,
 }
@@ -66,6 +75,10 @@ pub(crate) struct Rule {
     beginnings: Beginnings,
     /// The most charges one request can meet here.
     most_charges: usize,
+    /// Whether it is about calls of the rate limit service, not about requests.
+    is_about_calls: bool,
+    /// The policies that do not count where this one speaks about the same call.
+    replaces: Vec<u32>,
 }
 
 /// What a policy is made of.
@@ -80,6 +93,10 @@ pub(crate) struct Parts {
     pub(crate) expressions: Expressions,
     pub(crate) schedule: Option<Schedule>,
     pub(crate) body: Option<BodyRule>,
+    /// Which calls it speaks about; none if it is about requests.
+    pub(crate) call: Option<CallPattern>,
+    /// The names of policies that do not count where this one speaks about the same call.
+    pub(crate) replaces: Vec<String>,
 }
 
 /// What a policy computes for each request, its key aside.
@@ -102,22 +119,34 @@ pub(crate) struct Hit {
 }
 
 impl PolicySet {
-    pub(crate) fn new(parts: Vec<Parts>, hasher: &KeyHasher, prefixes: Prefixes) -> Self {
+    /// `usual` is where a policy counts that does not say.
+    pub(crate) fn new(parts: Vec<Parts>, usual: Consistency, hasher: &KeyHasher, prefixes: Prefixes) -> Self {
+        let places = parts.iter().map(|parts| &*parts.policy.name).zip(0..);
+        let places: HashMap<&str, u32> = places.collect();
+        let replaced = |parts: &Parts| {
+            let places = parts.replaces.iter().map(|name| places.get(name.as_str()));
+            places.flatten().copied().collect()
+        };
+        let replaces: Vec<Vec<u32>> = parts.iter().map(replaced).collect();
+        let shared = KeyHasher::shared(None);
         let mut set = Self {
             policies: Vec::with_capacity(parts.len()),
             rules: Vec::with_capacity(parts.len()),
             index: Index::default(),
+            calls: Calls::new(usual, hasher, &shared),
             prefixes,
             looks_at_bodies: parts.iter().any(|parts| parts.body.is_some()),
         };
-        let shared = KeyHasher::shared(None);
-        for (parts, place) in parts.into_iter().zip(0..) {
-            set.index.insert(place, &parts.hosts, &parts.paths);
+        for ((parts, replaces), place) in parts.into_iter().zip(replaces).zip(0..) {
+            match &parts.call {
+                None => set.index.insert(place, &parts.hosts, &parts.paths),
+                Some(pattern) => set.calls.insert(place, pattern),
+            }
             let hasher = match parts.policy.consistency {
                 Consistency::Local => hasher,
                 Consistency::Strict => &shared,
             };
-            set.rules.push(Rule::new(&parts, hasher));
+            set.rules.push(Rule::new(&parts, replaces, hasher));
             set.policies.push(parts.policy);
         }
         set
@@ -132,12 +161,13 @@ impl PolicySet {
                 rule.beginnings = Beginnings::of(policy, &rule.recipe, &hasher);
             }
         }
+        self.calls.name_shared_by(&hasher);
     }
 
     /// Whether a policy counts in the store that instances share.
     pub fn asks_shared_store(&self) -> bool {
         let is_strict = |policy: &Policy| policy.consistency == Consistency::Strict;
-        self.policies.iter().any(is_strict)
+        self.policies.iter().any(is_strict) || self.calls.ask_shared_store()
     }
 
     /// The policies, in the order of the file.
@@ -187,8 +217,13 @@ impl PolicySet {
     /// The plan of a request whose path can be read in too many ways. Where there are no policies, nobody asks how.
     fn unreadable(&self) -> Plan<'_> {
         let mut plan = Plan::default();
-        if !self.policies.is_empty() {
-            plan.refuse(Refusal::AmbiguousPath, harshest(&self.policies));
+        let rules = self.policies.iter().zip(&self.rules);
+        let mut policies = rules.filter(|(_, rule)| !rule.is_about_calls).peekable();
+        if policies.peek().is_some() {
+            plan.refuse(
+                Refusal::AmbiguousPath,
+                harshest(policies.map(|(policy, _)| policy)),
+            );
         }
         plan
     }
@@ -255,26 +290,9 @@ impl PolicySet {
             return;
         };
         let scope = asked.scope(found);
-        let mut failed = SmallVec::<[ExpressionFault; 1]>::new();
-        let values = rule.recipe.values(&scope, found, self.prefixes, &mut failed);
-        plan.failures
-            .extend(failed.into_iter().map(|fault| ExpressionFailure {
-                policy,
-                policy_index,
-                field: ExpressionField::Key,
-                fault,
-            }));
-        let values = match values {
-            Ok(values) => values,
-            Err(_) if rule.recipe.on_missing == OnMissing::Skip => return,
-            Err(part) => {
-                let refusal = Refusal::MissingKeyPart {
-                    policy,
-                    part: &part.text,
-                };
-                plan.refuse(refusal, policy.mode);
-                return;
-            }
+        let named = rule.values((policy, policy_index), &scope, found, self.prefixes, plan);
+        let Some(values) = named else {
+            return;
         };
         let Some(cost) = rule.cost((policy, policy_index), &scope, plan) else {
             return;
@@ -327,11 +345,11 @@ impl<'r> Asked<'r, '_> {
 
     /// What expressions see of it where it matched.
     fn scope(&self, found: Found<'r>) -> Scope<'r> {
-        Scope {
+        Scope::Request(RequestScope {
             request: self.request,
             identity: self.identity,
             segments: found.segments,
-        }
+        })
     }
 }
 
@@ -368,6 +386,35 @@ impl Rule {
         None
     }
 
+    /// What names its counters for `scope`. None if there is a part missing; what that means is in the plan then.
+    fn values<'set: 'v, 'v>(
+        &'set self,
+        (policy, policy_index): (&'set Policy, usize),
+        scope: &'v Scope<'v>,
+        found: Found<'v>,
+        prefixes: Prefixes,
+        plan: &mut Plan<'set>,
+    ) -> Option<Values<'v>> {
+        let mut failed = SmallVec::<[ExpressionFault; 1]>::new();
+        let values = self.recipe.values(scope, found, prefixes, &mut failed);
+        plan.failures
+            .extend(failed.into_iter().map(|fault| ExpressionFailure {
+                policy,
+                policy_index,
+                field: ExpressionField::Key,
+                fault,
+            }));
+        match values {
+            Ok(values) => Some(values),
+            Err(_) if self.recipe.on_missing == OnMissing::Skip => None,
+            Err(part) => {
+                let part = &part.text;
+                plan.refuse(Refusal::MissingKeyPart { policy, part }, policy.mode);
+                None
+            }
+        }
+    }
+
     /// What a request costs. None if that cannot be computed, which is in the plan then.
     fn cost<'set>(
         &'set self,
@@ -393,7 +440,7 @@ impl Rule {
         }
     }
 
-    fn new(parts: &Parts, hasher: &KeyHasher) -> Self {
+    fn new(parts: &Parts, replaces: Vec<u32>, hasher: &KeyHasher) -> Self {
         let beginnings = Beginnings::of(&parts.policy, &parts.recipe, hasher);
         let special = beginnings.tiers.iter().chain(&beginnings.overrides);
         Self {
@@ -405,6 +452,8 @@ impl Rule {
             expressions: parts.expressions.clone(),
             schedule: parts.schedule.clone(),
             body: parts.body,
+            is_about_calls: parts.call.is_some(),
+            replaces,
         }
     }
 

@@ -16,6 +16,8 @@ const EXPRESSION_FAILED: &[u8] =
     br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"expression_failed""#;
 const AMBIGUOUS_PATH: &[u8] =
     br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"ambiguous_path""#;
+const TOO_MANY_LIMITS: &[u8] =
+    br#"{"type":"about:blank","title":"Bad Request","status":400,"error":"too_many_limits""#;
 const ACCESS_DENIED: &[u8] =
     br#"{"type":"about:blank","title":"Forbidden","status":403,"error":"access_denied""#;
 const BODY_TOO_LARGE: &[u8] =
@@ -44,6 +46,7 @@ pub const ERRORS: &[&str] = &[
     "limiter_failed",
     "missing_key_part",
     "ambiguous_path",
+    "too_many_limits",
     "body_too_large",
     "expression_failed",
     "access_denied",
@@ -134,6 +137,14 @@ pub(super) fn unplanned(out: &mut Vec<u8>, refusal: &Refusal<'_>) {
             out.extend_from_slice(AMBIGUOUS_PATH);
             message(out, |out| {
                 out.extend_from_slice(b"The path can be read as too many different ones.")
+            });
+        }
+        Refusal::TooManyLimits => {
+            out.extend_from_slice(TOO_MANY_LIMITS);
+            message(out, |out| {
+                out.extend_from_slice(
+                    b"The descriptors of this call meet more limits than one call is charged for.",
+                )
             });
         }
     }
@@ -261,7 +272,8 @@ mod tests {
                 field: crate::ExpressionField::Cost,
             }),
             Refusal::ExpressionFailed { .. } => Some(Refusal::AmbiguousPath),
-            Refusal::AmbiguousPath => None,
+            Refusal::AmbiguousPath => Some(Refusal::TooManyLimits),
+            Refusal::TooManyLimits => None,
         };
         let first = Refusal::MissingKeyPart {
             policy,

@@ -90,7 +90,7 @@ fn shadow_name<'a>(shadow: &Shadow<'a>) -> &'a str {
             | Refusal::BodyTooLarge { policy, .. }
             | Refusal::ExpressionFailed { policy, .. },
         ) => &policy.name,
-        Shadow::Unplanned(Refusal::AmbiguousPath) => "ambiguous_path",
+        Shadow::Unplanned(refusal @ (Refusal::AmbiguousPath | Refusal::TooManyLimits)) => refusal.word(),
     }
 }
 

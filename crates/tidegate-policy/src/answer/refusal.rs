@@ -31,6 +31,7 @@ impl Answers {
     /// | it lacks what a policy counts by | 400 | `missing_key_part` |
     /// | its body is longer than a policy looks at | 413 | `body_too_large` |
     /// | its path can be read in too many ways | 400 | `ambiguous_path` |
+    /// | as a call of the rate limit service, it meets too many limits | 400 | `too_many_limits` |
     /// | the store could not decide | 503, `X-Tidegate-Failure` | `limiter_failed` |
     pub fn refuse(
         &self,

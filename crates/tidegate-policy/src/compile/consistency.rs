@@ -39,10 +39,22 @@ pub(super) fn counting(text: &PolicyText, store: Option<&StoreText>, report: &mu
     counting
 }
 
+/// Where a policy counts that does not say.
+pub(super) fn usual(store: Option<&StoreText>) -> Consistency {
+    consistency_of(store.is_some_and(StoreText::is_shared))
+}
+
+fn consistency_of(is_shared: bool) -> Consistency {
+    if is_shared {
+        Consistency::Strict
+    } else {
+        Consistency::Local
+    }
+}
+
 fn consistency(text: Option<&Spanned<Consistency>>, is_shared: bool, report: &mut Report<'_>) -> Consistency {
     match text {
-        None if is_shared => Consistency::Strict,
-        None => Consistency::Local,
+        None => consistency_of(is_shared),
         Some(text) if text.value == Consistency::Strict && !is_shared => {
             let message = "there is no store in which instances could count together";
             let cure = "add `store: redis://127.0.0.1:6379`, or write `local`";

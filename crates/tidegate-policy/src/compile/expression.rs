@@ -2,15 +2,16 @@
 
 use crate::document::node::Spanned;
 use crate::document::report::Report;
-use crate::expression::{Expression, Use};
+use crate::expression::{About, Expression, Use};
 
 /// What the expression in `text` means. What is wrong with it is reported at its place in the file.
 pub(super) fn expression(
     text: &Spanned<String>,
+    about: About,
     used_as: Use,
     report: &mut Report<'_>,
 ) -> Option<Expression> {
-    match Expression::compile(&text.value, used_as) {
+    match Expression::compile(&text.value, about, used_as) {
         Ok(expression) => Some(expression),
         Err(complaints) => {
             for complaint in complaints {

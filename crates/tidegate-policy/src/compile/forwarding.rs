@@ -121,6 +121,14 @@ fn parts(text: &RouteText, known: &mut Known<'_>, report: &mut Report<'_>) -> Op
             "choose it by path, host, method or a header field",
         );
     }
+    if let Some(call) = &text.matching.call {
+        let message = "a route is for requests; `domain` and `descriptor` belong to policies";
+        report.error(
+            call.at,
+            message,
+            "choose it by path, host, method or a header field",
+        );
+    }
     let host = text
         .host
         .as_ref()

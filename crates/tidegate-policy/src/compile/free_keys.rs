@@ -22,7 +22,10 @@ pub(super) fn warn(
     if *trust != Trust::Nobody {
         return;
     }
-    for policy in policies.iter().filter(|policy| enforces(policy)) {
+    for policy in policies
+        .iter()
+        .filter(|policy| enforces(policy) && policy.matching.call.is_none())
+    {
         let Some((part, name)) = free_header(policy, identity) else {
             continue;
         };
@@ -78,6 +81,7 @@ fn has_known_keys(name: &str, identity: &IdentitySettings) -> bool {
 fn bounds(other: &PolicyText, policy: &PolicyText) -> bool {
     let is_proven = |part: &Spanned<String>| part.value == "identity" || part.value.starts_with("client.ip");
     enforces(other)
+        && other.matching.call.is_none()
         && other.when.is_none()
         && other.schedule.is_none()
         && other.key.iter().flatten().all(is_proven)

@@ -1,19 +1,19 @@
 //! What `key` means.
 
-use super::body;
 use super::expression::{expression, is_expression};
 use super::identity::{claim, cookie_name, header_name, judge_ipv6_prefix};
+use super::{body, call};
 use crate::Prefixes;
 use crate::document::identity::IdentityText;
 use crate::document::node::Spanned;
 use crate::document::policy::{OnMissing, PolicyText};
 use crate::document::report::{Report, nearest, quoted};
-use crate::expression::Use;
+use crate::expression::{About, Use};
 use crate::set::key::{From, Part, Recipe};
 use crate::set::path::PathPattern;
 
 /// The most parts of a key.
-const MAX_PARTS: usize = 16;
+pub(super) const MAX_PARTS: usize = 16;
 
 /// What parts look like, for cures.
 const PARTS: &str = "a part is `client.ip`, `client.ip/48`, `identity`, `method`, `host`, `header.<name>`, `cookie.<name>`, `query.<name>`, `path.<name>`, `claims.<name>` or `body.json.<path>`";
@@ -37,11 +37,40 @@ pub(super) fn recipe(
     identity: &IdentityText,
     report: &mut Report<'_>,
 ) -> Option<Recipe> {
-    let texts = text.key.as_ref()?;
-    if let Some(first_beyond) = texts.get(MAX_PARTS) {
+    let beyond = text.key.as_ref().and_then(|texts| texts.get(MAX_PARTS));
+    if let Some(first_beyond) = beyond {
         let message = format!("a key has at most {MAX_PARTS} parts");
         report.error(first_beyond.at, message, "remove some");
     }
+    let parts = match &text.matching.call {
+        Some(call) => call::parts(text, call, report)?,
+        None => parts(text, paths, identity, report)?,
+    };
+    let all_are_right = text.key.as_ref().is_none_or(|texts| parts.len() == texts.len());
+    if let Some(on_missing) = &text.on_missing
+        && all_are_right
+        && text.unlimited.is_none()
+        && !parts.iter().any(|part| part.from.may_be_missing())
+    {
+        let message = "`on_missing` says nothing here: every request has every part of this key";
+        report.warning(on_missing.at, message, "remove it");
+    }
+    Some(Recipe {
+        parts,
+        on_missing: text
+            .on_missing
+            .as_ref()
+            .map_or(OnMissing::default(), |on_missing| on_missing.value),
+    })
+}
+
+fn parts(
+    text: &PolicyText,
+    paths: &[PathPattern],
+    identity: &IdentityText,
+    report: &mut Report<'_>,
+) -> Option<Vec<Part>> {
+    let texts = text.key.as_ref()?;
     let matching = &text.matching;
     let some_are_wrong = matching.path_is_wrong || !matching.path.is_empty();
     let paths = if paths.is_empty() && some_are_wrong {
@@ -54,13 +83,7 @@ pub(super) fn recipe(
         let Some(part) = part(text, paths, report) else {
             continue;
         };
-        if parts.iter().any(|earlier| earlier.from == part.from) {
-            report.warning(
-                text.at,
-                format!("{} is written twice", quoted(&text.value)),
-                "keep one of them",
-            );
-        }
+        warn_if_twice(&parts, &part, text, report);
         if part.from == From::Identity && !identity.proves {
             let message = "nobody has an identity here: this counts by the client's address";
             report.warning(
@@ -79,25 +102,20 @@ pub(super) fn recipe(
         }
         parts.push(part);
     }
-    if let Some(on_missing) = &text.on_missing
-        && parts.len() == texts.len()
-        && !parts.iter().any(|part| part.from.may_be_missing())
-    {
-        let message = "`on_missing` says nothing here: every request has every part of this key";
-        report.warning(on_missing.at, message, "remove it");
+    Some(parts)
+}
+
+/// Warns of a part that `earlier` ones have already.
+pub(super) fn warn_if_twice(earlier: &[Part], part: &Part, text: &Spanned<String>, report: &mut Report<'_>) {
+    if earlier.iter().any(|earlier| earlier.from == part.from) {
+        let message = format!("{} is written twice", quoted(&text.value));
+        report.warning(text.at, message, "keep one of them");
     }
-    Some(Recipe {
-        parts,
-        on_missing: text
-            .on_missing
-            .as_ref()
-            .map_or(OnMissing::default(), |on_missing| on_missing.value),
-    })
 }
 
 fn part(text: &Spanned<String>, paths: Paths<'_>, report: &mut Report<'_>) -> Option<Part> {
     if is_expression(&text.value) {
-        let expression = expression(text, Use::KeyPart, report)?;
+        let expression = expression(text, About::Requests, Use::KeyPart, report)?;
         return Some(Part {
             text: text.value.clone(),
             from: From::Expression(expression),
@@ -213,7 +231,13 @@ fn unknown(text: &Spanned<String>, report: &mut Report<'_>) {
 impl From {
     fn may_be_missing(&self) -> bool {
         match self {
-            Self::ClientIp | Self::ClientNetwork(_) | Self::Identity | Self::Method | Self::Path(_) => false,
+            Self::ClientIp
+            | Self::ClientNetwork(_)
+            | Self::Identity
+            | Self::Method
+            | Self::Path(_)
+            | Self::Descriptor
+            | Self::DescriptorEntry(_) => false,
             Self::Host
             | Self::Header(_)
             | Self::Cookie(_)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tidegate_core::{Cost, KeyHasher, Limit, MAX_CHARGES, Mode};
 
 use super::consistency::{Counting, counting};
-use super::{access, body, expression, key, limit, matching, overrides, reject, schedule, scope};
+use super::{access, body, call, expression, key, limit, matching, overrides, reject, schedule, scope};
 use crate::answer::reject::Reject;
 use crate::config::IdentitySettings;
 use crate::document::identity::IdentityText;
@@ -16,7 +16,7 @@ use crate::document::policy::{CostText, OnError, PolicyText};
 use crate::document::report::{Report, quoted};
 use crate::document::store::StoreText;
 use crate::expression::Use;
-use crate::policy::{Policy, PolicyLimit};
+use crate::policy::{Consistency, Policy, PolicyLimit};
 use crate::set::bound::Bound;
 use crate::set::key::Recipe;
 use crate::set::{Expressions, Parts, PolicySet};
@@ -63,7 +63,7 @@ pub(super) fn policies(
         let message = "there are no policies: nothing is limited";
         report.warning(Place::START, message, "add `policies:` with a list of them");
     }
-    let right = |text| right(text, identity, store, report);
+    let right = |text| right(text, texts, identity, store, report);
     texts.iter().filter_map(right).collect()
 }
 
@@ -72,6 +72,7 @@ pub(super) fn set(
     policies: Vec<Right>,
     identity: &IdentitySettings,
     usual_reject: Option<&Arc<Reject>>,
+    usual: Consistency,
     hasher: &KeyHasher,
     report: &mut Report<'_>,
 ) -> PolicySet {
@@ -83,7 +84,10 @@ pub(super) fn set(
         let own = parts.policy.reject.take();
         parts.policy.reject = own.or_else(|| usual_reject.cloned());
     }
-    let set = PolicySet::new(parts, hasher, Prefixes::ipv6(identity.ipv6_prefix));
+    let patterns = places.iter().copied().zip(&parts);
+    let patterns = patterns.filter_map(|(at, parts)| Some((at, parts.call.as_ref()?)));
+    call::bound_patterns(patterns, report);
+    let set = PolicySet::new(parts, usual, hasher, Prefixes::ipv6(identity.ipv6_prefix));
     bound_charges(&set, &places, report);
     set
 }
@@ -128,15 +132,33 @@ fn bound_charges(set: &PolicySet, places: &[Place], report: &mut Report<'_>) {
 
 fn right(
     text: &PolicyText,
+    all: &[PolicyText],
     identity: &IdentityText,
     store: Option<&StoreText>,
     report: &mut Report<'_>,
 ) -> Option<Right> {
     let earlier_errors = report.errors();
     let counting = counting(text, store, report);
+    let replaces = judge_call(text, all, report);
     let parts = parts(text, identity, counting, report)?;
+    let parts = Parts { replaces, ..parts };
     let is_right = text.is_right && report.errors() == earlier_errors;
     is_right.then_some(Right { at: text.at, parts })
+}
+
+/// Judges what the policy in `text` says of calls of the rate limit service, or of requests where it is about those. The names of policies
+/// that it replaces.
+fn judge_call(text: &PolicyText, all: &[PolicyText], report: &mut Report<'_>) -> Vec<String> {
+    let call = text.matching.call.as_ref();
+    if call.is_some() {
+        call::refuse_parts_of_requests(text, report);
+    }
+    if call.is_none_or(|call| call.descriptor.is_none()) {
+        call::refuse_parts_of_descriptors(text, report);
+        return Vec::new();
+    }
+    call::judge_unlimited(text, report);
+    call::replaces(text, all, report)
 }
 
 fn parts(
@@ -149,6 +171,8 @@ fn parts(
         .name
         .as_ref()
         .and_then(|name| checked_name(name, "a policy", report));
+    let call = text.matching.call.as_ref();
+    let call = call.map(|call| call::pattern(call, report));
     let paths = matching::paths(&text.matching.path, report);
     let hosts = matching::hosts(&text.matching.host, report);
     let conditions = matching::conditions(&text.matching, report);
@@ -187,17 +211,23 @@ fn parts(
         expressions,
         schedule: text.schedule.as_deref().map(schedule::schedule),
         body,
+        call: match call {
+            Some(call) => Some(call?),
+            None => None,
+        },
+        replaces: Vec::new(),
     })
 }
 
 /// What the expressions of a policy mean, its key aside.
 fn expressions(text: &PolicyText, report: &mut Report<'_>) -> Expressions {
+    let about = call::about(&text.matching);
     let when = text
         .when
         .as_ref()
-        .and_then(|when| expression::expression(when, Use::Condition, report));
+        .and_then(|when| expression::expression(when, about, Use::Condition, report));
     let cost = match &text.cost {
-        Some(CostText::Computed(cost)) => expression::expression(cost, Use::Cost, report),
+        Some(CostText::Computed(cost)) => expression::expression(cost, about, Use::Cost, report),
         Some(CostText::Fixed(_)) | None => None,
     };
     let has_none = text.when.is_none() && !matches!(text.cost, Some(CostText::Computed(_)));

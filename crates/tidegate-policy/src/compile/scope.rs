@@ -2,6 +2,7 @@
 
 use super::expression::is_expression;
 use super::schedule;
+use crate::document::descriptor::{CallText, LevelText};
 use crate::document::matching::{FieldText, MatchText, WantedText};
 use crate::document::node::Spanned;
 use crate::document::policy::{CostText, OnMissing, PolicyText};
@@ -30,13 +31,25 @@ pub(super) fn requests(matching: &MatchText) -> String {
     words.join(" ")
 }
 
-/// The scope of the policy in `text`: `POST /login, counted by client.ip`.
-pub(super) fn in_words(text: &PolicyText) -> String {
-    let requests = requests(&text.matching);
-    let condition = text
-        .when
-        .as_ref()
-        .map_or_else(String::new, |when| format!(" when `{}`", one_line(&when.value)));
+/// Which calls of the rate limit service match: `descriptors generic_key = api, remote_address of the domain shop`.
+fn calls(call: &CallText) -> String {
+    let domain = call.domain.as_ref().map_or("", |domain| &domain.value);
+    let Some(descriptor) = &call.descriptor else {
+        return format!("calls of the domain {domain}");
+    };
+    let level = |level: &LevelText| match &level.value {
+        Some(value) => format!("{} = {}", level.key.value, value.value),
+        None => level.key.value.clone(),
+    };
+    let levels: Vec<String> = descriptor.levels.iter().map(level).collect();
+    format!("descriptors {} of the domain {domain}", levels.join(", "))
+}
+
+/// What the policy in `text` counts by, in words.
+fn counted(text: &PolicyText) -> String {
+    if text.unlimited.is_some() {
+        return ", unlimited".to_owned();
+    }
     let key = text.key.iter().flatten().map(|part| part.value.as_str());
     let key: Vec<String> = key
         .map(|part| match is_expression(part) {
@@ -44,6 +57,25 @@ pub(super) fn in_words(text: &PolicyText) -> String {
             false => part.to_owned(),
         })
         .collect();
+    match &text.matching.call {
+        Some(call) if key.is_empty() && call.descriptor.is_none() => ", counted together".to_owned(),
+        Some(_) if key.is_empty() => ", counted by descriptor".to_owned(),
+        _ => format!(", counted by {}", key.join(" and ")),
+    }
+}
+
+/// The scope of the policy in `text`: `POST /login, counted by client.ip`.
+pub(super) fn in_words(text: &PolicyText) -> String {
+    let subject = text
+        .matching
+        .call
+        .as_ref()
+        .map_or_else(|| requests(&text.matching), calls);
+    let condition = text
+        .when
+        .as_ref()
+        .map_or_else(String::new, |when| format!(" when `{}`", one_line(&when.value)));
+    let counted = counted(text);
     let cost = match &text.cost {
         Some(CostText::Computed(cost)) => format!(", costs `{}`", one_line(&cost.value)),
         Some(CostText::Fixed(_)) | None => String::new(),
@@ -56,8 +88,11 @@ pub(super) fn in_words(text: &PolicyText) -> String {
     let when = text.schedule.as_ref().map_or_else(String::new, |spans| {
         format!(", only {}", schedule::in_words(spans))
     });
-    let key = key.join(" and ");
-    format!("{requests}{condition}, counted by {key}{missing}{cost}{when}")
+    let replaced = match text.replaces.is_empty() {
+        true => String::new(),
+        false => format!(", in place of {}", all_of(&text.replaces)),
+    };
+    format!("{subject}{condition}{counted}{missing}{cost}{replaced}{when}")
 }
 
 /// An expression without its line breaks.
@@ -68,6 +103,11 @@ fn one_line(expression: &str) -> String {
 fn any_of(texts: &[Spanned<String>]) -> String {
     let texts: Vec<&str> = texts.iter().map(|text| text.value.as_str()).collect();
     texts.join(" or ")
+}
+
+fn all_of(texts: &[Spanned<String>]) -> String {
+    let texts: Vec<&str> = texts.iter().map(|text| text.value.as_str()).collect();
+    texts.join(" and ")
 }
 
 fn condition(kind: &str, field: &FieldText) -> String {
@@ -116,6 +156,18 @@ mod tests {
             (
                 "key: [header.x-tenant], on_missing: fallback",
                 "any request, counted by header.x-tenant, else by address",
+            ),
+            (
+                "match: { domain: shop, descriptor: [{ generic_key: 'api*' }, remote_address] }",
+                "descriptors generic_key = api*, remote_address of the domain shop, counted by descriptor",
+            ),
+            (
+                "match: { domain: shop }, when: 'size(descriptors) > 1', key: ['descriptors[0].user'], on_missing: skip",
+                "calls of the domain shop when `size(descriptors) > 1`, counted by `descriptors[0].user` where it has that",
+            ),
+            (
+                "match: { domain: shop }",
+                "calls of the domain shop, counted together",
             ),
             (
                 "key: [client.ip], schedule: [{ days: [tue, mon], hours: '08:00-18:00', time_zone: Europe/Berlin }, { days: sat }]",

@@ -1,5 +1,6 @@
 //! `match`, as typed.
 
+use super::descriptor::CallText;
 use super::fields::Fields;
 use super::gateway::texts;
 use super::node::{Node, Place, Spanned, Value};
@@ -18,6 +19,8 @@ pub(crate) struct MatchText {
     pub(crate) query: Vec<FieldText>,
     pub(crate) cookies: Vec<FieldText>,
     pub(crate) body: Vec<FieldText>,
+    /// Which calls of the rate limit service match; none if it is about requests.
+    pub(crate) call: Option<CallText>,
 }
 
 /// What one header field, query parameter, cookie or part of the body has to be, as typed.
@@ -61,6 +64,7 @@ impl MatchText {
             query: fields.read("query", report, values).unwrap_or_default(),
             cookies: fields.read("cookies", report, values).unwrap_or_default(),
             body: fields.read("body", report, values).unwrap_or_default(),
+            call: CallText::read(&mut fields, report),
         };
         fields.finish(report);
         matching

@@ -25,12 +25,18 @@ pub(crate) struct PolicyText {
     /// None if it is missing or wrong, which has been reported.
     pub(crate) name: Option<Spanned<String>>,
     pub(crate) matching: MatchText,
-    /// None if it is missing or wrong, which has been reported.
+    /// None if it is missing or wrong, which has been reported, or if it is missing where it need not be written.
     pub(crate) key: Option<Vec<Spanned<String>>>,
+    /// Whether `key` is written, be it right or wrong.
+    pub(crate) has_key: bool,
     pub(crate) on_missing: Option<Spanned<OnMissing>>,
     pub(crate) body: Option<BodyText>,
     /// Empty if they are missing or wrong, which has been reported.
     pub(crate) limits: Vec<LimitText>,
+    /// Where `limit: unlimited` stands, if it does.
+    pub(crate) unlimited: Option<Place>,
+    /// The names of policies that do not count where this one speaks.
+    pub(crate) replaces: Vec<Spanned<String>>,
     pub(crate) tiers: Vec<(Spanned<String>, Vec<LimitText>)>,
     pub(crate) overrides: Vec<OverrideText>,
     /// Which requests it counts of those that match, as an expression.
@@ -70,6 +76,15 @@ pub(crate) enum CostText {
     Computed(Spanned<String>),
 }
 
+impl CostText {
+    pub(crate) fn at(&self) -> Place {
+        match self {
+            Self::Fixed(cost) => cost.at,
+            Self::Computed(cost) => cost.at,
+        }
+    }
+}
+
 /// What happens when `when` or `cost` cannot be computed for a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnError {
@@ -85,18 +100,30 @@ impl PolicyText {
         let earlier_errors = report.errors();
         let mut fields = Fields::of(node, "a policy", report)?;
         let name = fields.require("name", "api", report);
-        let key = fields.require("key", "[client.ip]", report);
+        let matching = fields
+            .take("match")
+            .map_or_else(MatchText::default, |node| MatchText::read(node, report));
+        let key = match &matching.call {
+            None => fields.require("key", "[client.ip]", report),
+            Some(_) => fields.take("key"),
+        };
+        let one = fields.take("limit");
+        let unlimited = one.filter(|limit| is_unlimited(limit)).map(|limit| limit.at);
         let mut policy = Self {
             at: node.at,
             is_right: false,
             name: name.and_then(|name| scalar::text(name, report)),
-            matching: fields
-                .take("match")
-                .map_or_else(MatchText::default, |node| MatchText::read(node, report)),
+            matching,
+            has_key: key.is_some(),
             key: key.and_then(|key| texts(key, report)),
             on_missing: fields.read("on_missing", report, on_missing),
             body: fields.read("body", report, BodyText::read),
-            limits: limits(&mut fields, "a policy", report),
+            limits: match unlimited {
+                None => limits_beside(one, &mut fields, "a policy", report),
+                Some(_) => beside_unlimited(&mut fields, report),
+            },
+            unlimited,
+            replaces: fields.read("replaces", report, texts).unwrap_or_default(),
             tiers: fields.read("tiers", report, tiers).unwrap_or_default(),
             overrides: fields.read("overrides", report, overrides).unwrap_or_default(),
             when: fields.read("when", report, scalar::text),
@@ -124,9 +151,38 @@ impl PolicyText {
     }
 }
 
+/// The word in place of a limit where there is none.
+const UNLIMITED: &str = "unlimited";
+
+fn is_unlimited(limit: &Node) -> bool {
+    matches!(&limit.value, Value::Text(text) if text == UNLIMITED)
+}
+
 /// `limit` or `limits`, of which `what` has one.
 pub(super) fn limits(fields: &mut Fields<'_>, what: &str, report: &mut Report<'_>) -> Vec<LimitText> {
-    match (fields.take("limit"), fields.take("limits")) {
+    let one = fields.take("limit");
+    limits_beside(one, fields, what, report)
+}
+
+/// `limits` beside `limit: unlimited`, which there must not be.
+fn beside_unlimited(fields: &mut Fields<'_>, report: &mut Report<'_>) -> Vec<LimitText> {
+    let Some(several) = fields.take("limits") else {
+        return Vec::new();
+    };
+    let at = fields.place("limits").unwrap_or(several.at);
+    let message = "a policy is `unlimited` or has limits, not both";
+    report.error(at, message, "remove one of them");
+    several_limits(several, report)
+}
+
+/// The same where `limit` has been taken.
+fn limits_beside(
+    one: Option<&Node>,
+    fields: &mut Fields<'_>,
+    what: &str,
+    report: &mut Report<'_>,
+) -> Vec<LimitText> {
+    match (one, fields.take("limits")) {
         (Some(one), None) => LimitText::read(one, report).into_iter().collect(),
         (None, Some(several)) => several_limits(several, report),
         (Some(one), Some(several)) => {

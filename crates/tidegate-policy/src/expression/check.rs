@@ -8,11 +8,12 @@ use std::ops::Range;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr, operators};
 use cel::parser::Expression as Tree;
 
+use super::About;
 use super::code::{Loop, LoopKind, Node};
 use super::parse::{Complaint, Places};
 use super::types::Type;
 use super::value::Value;
-use super::variables::{Named, Object, ROOT, Variable};
+use super::variables::{Named, Object, Variable};
 use crate::document::report::{any_of, nearest, quoted};
 
 /// The most steps of an expression.
@@ -37,9 +38,10 @@ impl Typed {
 }
 
 /// The steps of `tree`, whose text is `source`.
-pub(super) fn check(tree: &Tree, source: &str) -> Result<Typed, Vec<Complaint>> {
+pub(super) fn check(tree: &Tree, source: &str, about: About) -> Result<Typed, Vec<Complaint>> {
     let mut checker = Checker {
         source,
+        about,
         places: None,
         complaints: Vec::new(),
         locals: Vec::new(),
@@ -55,6 +57,7 @@ pub(super) fn check(tree: &Tree, source: &str) -> Result<Typed, Vec<Complaint>> 
 /// Something that is being checked. What is wrong is complained about once; steps around it are None.
 struct Checker<'s> {
     source: &'s str,
+    about: About,
     /// Made for the first complaint.
     places: Option<Places<'s>>,
     complaints: Vec<Complaint>,
@@ -126,7 +129,7 @@ impl Checker<'_> {
         if let Some(local) = local {
             return Some(Typed::new(self.locals[local].1.clone(), Node::Local(local)));
         }
-        match ROOT.field(name) {
+        match self.about.root().field(name) {
             Some(Named::Variable(variable)) => Some(named(variable)),
             Some(Named::Object(object)) => self.bare_object(id, object),
             None => self.unknown(id, name),
@@ -147,16 +150,24 @@ impl Checker<'_> {
         let at = self.place(id);
         let message = format!("{} is not known here", quoted(name));
         let locals = self.locals.iter().map(|(name, _)| name.as_str());
-        let mut known: Vec<&str> = ROOT.names().collect();
+        let root = self.about.root();
+        let mut known: Vec<&str> = root.names().collect();
         known.extend(locals);
-        let cure = if let Some((map, name)) = hyphenated(self.source, &at) {
+        let hyphenated = hyphenated(self.source, &at);
+        if hyphenated.is_none()
+            && let Some((message, cure)) = self.about.told_elsewhere(name)
+        {
+            self.complaints.push(Complaint::new(at, message, cure));
+            return None;
+        }
+        let cure = if let Some((map, name)) = hyphenated {
             format!("a name with `-` goes in brackets: `{map}[\"{name}\"]`")
-        } else if let Some(full) = full_name(name) {
+        } else if let Some(full) = full_name(root, name) {
             format!("did you mean `{full}`?")
         } else if let Some(known) = nearest(name, known) {
             format!("did you mean `{known}`?")
         } else {
-            format!("write {}, or a string in quotes", any_of(ROOT.names()))
+            format!("write {}, or a string in quotes", any_of(root.names()))
         };
         self.complaints.push(Complaint::new(at, message, cure));
         None
@@ -202,7 +213,9 @@ impl Checker<'_> {
     /// The object that `tree` names, if it names one: `request`, `body.graphql`.
     fn object(&self, tree: &Tree) -> Option<&'static Object> {
         let found = match &tree.expr {
-            Expr::Ident(name) if !self.locals.iter().any(|(own, _)| own == name) => ROOT.field(name),
+            Expr::Ident(name) if !self.locals.iter().any(|(own, _)| own == name) => {
+                self.about.root().field(name)
+            }
             Expr::Select(select) if !select.test => self.object(&select.operand)?.field(&select.field),
             _ => None,
         };
@@ -399,14 +412,13 @@ fn appended(tree: &Tree) -> Option<&Tree> {
 }
 
 /// What `name` may be short for: `method` for `request.method`, and what the plain parts of keys are called.
-fn full_name(name: &str) -> Option<String> {
+fn full_name(root: &Object, name: &str) -> Option<String> {
     let field = match name {
         "header" => "headers",
         "cookie" => "cookies",
-        "ip" => return Some("client.ip".to_owned()),
         name => name,
     };
-    let object = ROOT.fields.iter().find_map(|(_, named)| match named {
+    let object = root.fields.iter().find_map(|(_, named)| match named {
         Named::Object(object) => object.field(field).map(|_| object.name),
         Named::Variable(_) => None,
     });

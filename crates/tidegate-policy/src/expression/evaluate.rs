@@ -197,9 +197,9 @@ impl<'v> Machine<'v, '_> {
 
     fn in_networks(&mut self, of: &'v Node, networks: &[IpNet]) -> Result<bool, ExpressionFault> {
         self.fuel.spend(networks.len() / 8)?;
-        let address = match of {
-            Node::Variable(Variable::ClientIp) => self.scope.request.client,
-            other => self
+        let address = match (of, self.scope) {
+            (Node::Variable(Variable::ClientIp), Scope::Request(scope)) => scope.request.client,
+            (other, _) => self
                 .text(other)?
                 .parse()
                 .map_err(|_| ExpressionFault::Conversion)?,

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use super::ExpressionFault;
 use super::fuel::Fuel;
 use super::value::{List, Value};
+use crate::Entry;
 use crate::set::parts;
 
 /// Values by key.
@@ -21,6 +22,8 @@ pub(crate) enum Map<'v> {
     Query(&'v str),
     /// The same for cookies.
     Cookies(&'v HeaderMap),
+    /// What a descriptor says; of a key that comes several times, the last.
+    Entries(&'v [Entry<'v>]),
     Made(Arc<[(Value<'v>, Value<'v>)]>),
 }
 
@@ -56,6 +59,11 @@ impl<'v> Map<'v> {
                 fuel.spend_bytes(bytes_of_cookies(headers))?;
                 single(parts::decoded_cookies(headers, name))
             }
+            Self::Entries(entries) => {
+                fuel.spend(entries.len())?;
+                let entry = entries.iter().rfind(|entry| entry.key == name);
+                Ok(entry.map(|entry| Value::borrowed(entry.value)))
+            }
             Self::Made(_) => Ok(None),
         }
     }
@@ -65,7 +73,7 @@ impl<'v> Map<'v> {
             Self::Json(fields) => fields.len(),
             Self::Headers(headers) => headers.keys_len(),
             Self::Made(entries) => entries.len(),
-            Self::Query(_) | Self::Cookies(_) => self.keys(fuel)?.len(),
+            Self::Query(_) | Self::Cookies(_) | Self::Entries(_) => self.keys(fuel)?.len(),
         })
     }
 
@@ -82,6 +90,13 @@ impl<'v> Map<'v> {
                     .keys()
                     .map(|name| Value::borrowed(name.as_str()))
                     .collect()
+            }
+            Self::Entries(entries) => {
+                fuel.spend(entries.len())?;
+                let mut keys: Vec<&'v str> = entries.iter().map(|entry| entry.key).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                keys.into_iter().map(Value::borrowed).collect()
             }
             Self::Made(entries) => {
                 fuel.spend(entries.len())?;

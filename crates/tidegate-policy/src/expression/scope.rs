@@ -1,4 +1,4 @@
-//! What the variables of expressions are for one request. Only those that are asked for are looked up.
+//! What the variables of expressions are for one request or call. Only those that are asked for are looked up.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,28 @@ use super::value::{List, Value};
 use super::variables::Variable;
 use crate::request::body::media;
 use crate::set::host;
-use crate::{Body, Graphql, Identity, PeerCertificate, Request};
+use crate::{Body, Entry, Graphql, Identity, PeerCertificate, Request};
+
+/// What expressions see.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scope<'v> {
+    Request(RequestScope<'v>),
+    Call(CallScope<'v>),
+}
+
+/// One call of the rate limit service, as expressions see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallScope<'v> {
+    pub(crate) domain: &'v str,
+    /// The entries of each of its descriptors.
+    pub(crate) descriptors: &'v [&'v [Entry<'v>]],
+    /// Those of the one that was matched; none if the policy is about the whole call.
+    pub(crate) descriptor: Option<&'v [Entry<'v>]>,
+}
 
 /// One request, as expressions see it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scope<'v> {
+pub(crate) struct RequestScope<'v> {
     pub(crate) request: &'v Request<'v>,
     pub(crate) identity: &'v Identity,
     /// The segments of the path, as they were read when the policy matched.
@@ -23,12 +40,35 @@ pub(crate) struct Scope<'v> {
 }
 
 impl<'v> Scope<'v> {
-    /// What `variable` is. None if the request does not have it.
+    /// What `variable` is. None if the request or call does not have it.
+    #[inline]
     pub(super) fn value(
         &self,
         variable: Variable,
         fuel: &mut Fuel,
     ) -> Result<Option<Value<'v>>, ExpressionFault> {
+        match self {
+            Self::Request(scope) => scope.value(variable, fuel),
+            Self::Call(scope) => Ok(scope.value(variable)),
+        }
+    }
+}
+
+impl<'v> CallScope<'v> {
+    fn value(&self, variable: Variable) -> Option<Value<'v>> {
+        match variable {
+            Variable::Domain => Some(Value::borrowed(self.domain)),
+            Variable::Descriptors => Some(Value::List(List::Descriptors(self.descriptors))),
+            Variable::Descriptor => self.descriptor.map(|entries| Value::Map(Map::Entries(entries))),
+            // Of requests: no expression about calls can name them.
+            _ => None,
+        }
+    }
+}
+
+impl<'v> RequestScope<'v> {
+    /// What `variable` is. None if the request does not have it.
+    fn value(&self, variable: Variable, fuel: &mut Fuel) -> Result<Option<Value<'v>>, ExpressionFault> {
         let request = self.request;
         Ok(match variable {
             Variable::RequestMethod => Some(Value::borrowed(request.method.as_str())),
@@ -83,6 +123,8 @@ impl<'v> Scope<'v> {
             }
             // What bots and places are is not known yet.
             Variable::BotVerified | Variable::BotName | Variable::GeoCountry | Variable::GeoAsn => None,
+            // Of calls: no expression about requests can name them.
+            Variable::Descriptor | Variable::Descriptors | Variable::Domain => None,
         })
     }
 

@@ -8,7 +8,7 @@ mod values;
 
 use http::{HeaderMap, HeaderValue, Method, Version};
 
-use super::{Expression, ExpressionFault, Fuel, Scope, Use, Value};
+use super::{About, Expression, ExpressionFault, Fuel, RequestScope, Scope, Use, Value};
 use crate::{Body, Identity, Request, Tls};
 
 /// A request to try expressions on.
@@ -60,16 +60,17 @@ impl World {
             tls: self.tls.as_ref(),
             body: &Body::UNREAD,
         };
-        then(&Scope {
+        then(&Scope::Request(RequestScope {
             request: &request,
             identity: &self.identity,
             segments: &views[0],
-        })
+        }))
     }
 
     /// The value of `source`, of any type, as a text that can be compared.
     pub(super) fn value(&self, source: &str) -> Result<String, ExpressionFault> {
-        let node = super::parse::parse(source).map(|tree| super::check::check(&tree, source));
+        let node =
+            super::parse::parse(source).map(|tree| super::check::check(&tree, source, About::Requests));
         let node = match node {
             Ok(Ok(typed)) => typed.node,
             other => panic!("{source}: {:?}", other.map(|checked| checked.err())),
@@ -97,7 +98,7 @@ pub(super) fn shown(value: &Value<'_>) -> String {
 
 /// What is wrong with `source`.
 pub(super) fn complaints(source: &str, used_as: Use) -> String {
-    let Err(complaints) = Expression::compile(source, used_as) else {
+    let Err(complaints) = Expression::compile(source, About::Requests, used_as) else {
         return "right".to_owned();
     };
     let lines = complaints.iter().map(|complaint| {

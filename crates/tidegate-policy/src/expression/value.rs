@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use super::ExpressionFault;
 use super::fuel::Fuel;
 use super::map::Map;
+use crate::Entry;
 
 /// A value.
 #[derive(Clone, Debug)]
@@ -45,6 +46,8 @@ impl Deref for Text<'_> {
 #[derive(Clone, Debug)]
 pub(crate) enum List<'v> {
     Json(&'v [Json]),
+    /// The entries of each descriptor of a call.
+    Descriptors(&'v [&'v [Entry<'v>]]),
     Made(Arc<[Value<'v>]>),
 }
 
@@ -52,6 +55,7 @@ impl<'v> List<'v> {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Json(items) => items.len(),
+            Self::Descriptors(items) => items.len(),
             Self::Made(items) => items.len(),
         }
     }
@@ -59,6 +63,7 @@ impl<'v> List<'v> {
     pub(super) fn get(&self, place: usize) -> Option<Value<'v>> {
         match self {
             Self::Json(items) => items.get(place).map(Value::of_json),
+            Self::Descriptors(items) => items.get(place).map(|entries| Value::Map(Map::Entries(entries))),
             Self::Made(items) => items.get(place).cloned(),
         }
     }

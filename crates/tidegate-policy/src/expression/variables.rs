@@ -31,7 +31,7 @@ impl Object {
     }
 }
 
-/// A value of a request that an expression can name.
+/// A value of a request or call that an expression can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
     RequestMethod,
@@ -63,6 +63,9 @@ pub(super) enum Variable {
     BotName,
     GeoCountry,
     GeoAsn,
+    Descriptor,
+    Descriptors,
+    Domain,
 }
 
 impl Variable {
@@ -85,10 +88,14 @@ impl Variable {
             | Self::GraphqlOperation
             | Self::GraphqlType
             | Self::BotName
-            | Self::GeoCountry => Type::Text,
-            Self::RequestQuery | Self::RequestHeaders | Self::RequestCookies | Self::BodyForm => {
-                Type::texts()
-            }
+            | Self::GeoCountry
+            | Self::Domain => Type::Text,
+            Self::RequestQuery
+            | Self::RequestHeaders
+            | Self::RequestCookies
+            | Self::BodyForm
+            | Self::Descriptor => Type::texts(),
+            Self::Descriptors => Type::list(Type::texts()),
             Self::CertificateNames => Type::list(Type::Text),
             Self::IdentityKnown | Self::BotVerified => Type::Bool,
             Self::GraphqlOperations | Self::GeoAsn => Type::Int,
@@ -110,8 +117,8 @@ impl Variable {
     }
 }
 
-/// Everything that can be named.
-pub(super) static ROOT: Object = Object {
+/// Everything that can be named of a request.
+pub(super) static OF_REQUESTS: Object = Object {
     name: "",
     fields: &[
         ("request", Named::Object(&REQUEST)),
@@ -122,6 +129,25 @@ pub(super) static ROOT: Object = Object {
         ("body", Named::Object(&BODY)),
         ("bot", Named::Object(&BOT)),
         ("geo", Named::Object(&GEO)),
+    ],
+};
+
+/// Everything that can be named of a call of the rate limit service.
+pub(super) static OF_CALLS: Object = Object {
+    name: "",
+    fields: &[
+        ("descriptors", Named::Variable(Variable::Descriptors)),
+        ("domain", Named::Variable(Variable::Domain)),
+    ],
+};
+
+/// The same where one of its descriptors was matched.
+pub(super) static OF_DESCRIPTORS: Object = Object {
+    name: "",
+    fields: &[
+        ("descriptor", Named::Variable(Variable::Descriptor)),
+        ("descriptors", Named::Variable(Variable::Descriptors)),
+        ("domain", Named::Variable(Variable::Domain)),
     ],
 };
 

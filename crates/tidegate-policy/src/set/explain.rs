@@ -14,6 +14,9 @@ impl PolicySet {
     /// What policy number `index`, which the index found at `hits`, makes of a request.
     pub(crate) fn outcome(&self, index: usize, hits: &[Hit], asked: Asked<'_, '_>) -> Match {
         let rule = &self.rules[index];
+        if rule.is_about_calls {
+            return Match::No("it is about calls of the rate limit service".to_owned());
+        }
         if hits.is_empty() {
             return Match::No("its host or path is another".to_owned());
         }

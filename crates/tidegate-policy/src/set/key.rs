@@ -12,10 +12,10 @@ use tidegate_core::{Key, KeyBuilder, KeyHasher};
 use super::body::BodyPart;
 use super::{host, parts};
 use crate::document::policy::OnMissing;
-use crate::expression::{Expression, Scope, Text, Value as Computed};
+use crate::expression::{CallScope, Expression, RequestScope, Scope, Text, Value as Computed};
 use crate::identity::text_of;
 use crate::request::body::{Kind, Seen};
-use crate::{AddressPart, ClaimPath, ExpressionFault, Identity, NamedSubject, Prefixes, Request};
+use crate::{AddressPart, ClaimPath, Entry, ExpressionFault, Identity, NamedSubject, Prefixes, Request};
 
 /// What a policy counts by.
 #[derive(Clone, Debug)]
@@ -52,6 +52,10 @@ pub(crate) enum From {
     /// For each path pattern of the policy, the segment that has the name.
     Path(Vec<usize>),
     Expression(Expression),
+    /// Of a call, the entries of the descriptor that was matched.
+    Descriptor,
+    /// The value of one of them, by its place.
+    DescriptorEntry(usize),
 }
 
 /// Where a request was found to match.
@@ -80,6 +84,11 @@ enum Bytes<'v> {
         issuer: &'v str,
         text: Cow<'v, str>,
     },
+    /// Keys and values, and how many.
+    Entries {
+        count: [u8; 8],
+        entries: &'v [Entry<'v>],
+    },
 }
 
 /// Kinds of values. They are hashed, so a number once given keeps its meaning.
@@ -104,10 +113,12 @@ mod kind {
     pub(super) const COMPUTED_TEXT: u8 = 20;
     pub(super) const COMPUTED_WHOLE: u8 = 21;
     pub(super) const COMPUTED_BOOL: u8 = 22;
+    pub(super) const DESCRIPTOR: u8 = 23;
+    pub(super) const DESCRIPTOR_ENTRY: u8 = 24;
 
     /// All of them, so that no two are the same.
     #[cfg(test)]
-    pub(super) const ALL: [u8; 20] = [
+    pub(super) const ALL: [u8; 22] = [
         ADDRESS,
         SUBJECT,
         ANONYMOUS,
@@ -128,6 +139,8 @@ mod kind {
         COMPUTED_TEXT,
         COMPUTED_WHOLE,
         COMPUTED_BOOL,
+        DESCRIPTOR,
+        DESCRIPTOR_ENTRY,
     ];
 }
 
@@ -164,17 +177,18 @@ impl Recipe {
         prefixes: Prefixes,
         failed: &mut SmallVec<[ExpressionFault; 1]>,
     ) -> Option<Value<'v>> {
-        let Scope {
-            request, identity, ..
-        } = *scope;
-        let value = match &part.from {
-            From::Expression(expression) => Value::computed(expression, scope).unwrap_or_else(|fault| {
+        let value = match (&part.from, scope) {
+            (From::Expression(expression), _) => Value::computed(expression, scope).unwrap_or_else(|fault| {
                 if fault != ExpressionFault::Absent {
                     failed.push(fault);
                 }
                 None
             }),
-            from => from.value(request, identity, found, prefixes),
+            (from, Scope::Request(scope)) => from.value(scope.request, scope.identity, found, prefixes),
+            (from, Scope::Call(scope)) => from.told(scope),
+        };
+        let Scope::Request(RequestScope { request, .. }) = scope else {
+            return value;
         };
         let falls_back = self.on_missing == OnMissing::Fallback;
         value.or_else(|| falls_back.then(|| Value::address(kind::FALLBACK, request.client, prefixes)))
@@ -280,6 +294,12 @@ impl Bytes<'_> {
             Self::Text(text) => add(&[text]),
             Self::Address(address) => add(&[address.as_ref()]),
             Self::OfIssuer { issuer, text } => add(&[issuer.as_bytes(), text.as_bytes()]),
+            Self::Entries { count, entries } => {
+                let texts = entries.iter().flat_map(|entry| [entry.key, entry.value]);
+                let parts = texts.map(str::as_bytes);
+                let parts: SmallVec<[&[u8]; 9]> = std::iter::once(&count[..]).chain(parts).collect();
+                add(&parts);
+            }
         }
     }
 }
@@ -352,6 +372,21 @@ impl From {
             }
             // Computed by the recipe, which knows what to do with faults.
             Self::Expression(_) => None,
+            // Of calls.
+            Self::Descriptor | Self::DescriptorEntry(_) => None,
+        }
+    }
+
+    /// Its value in a call. An empty one is a value like others.
+    fn told<'v>(&self, scope: &CallScope<'v>) -> Option<Value<'v>> {
+        let entries = scope.descriptor?;
+        match self {
+            Self::Descriptor => Some(Value::entries(entries)),
+            Self::DescriptorEntry(place) => {
+                let entry = entries.get(*place)?;
+                Some(Value::text(kind::DESCRIPTOR_ENTRY, entry.value.as_bytes()))
+            }
+            _ => None,
         }
     }
 }
@@ -384,14 +419,20 @@ impl<'v> Value<'v> {
             Bytes::Text(text) => String::from_utf8_lossy(text).into_owned(),
             Bytes::Address(address) => address.to_string(),
             Bytes::OfIssuer { issuer, text } => format!("{text} of {issuer}"),
+            Bytes::Entries { entries, .. } => {
+                let entries = entries
+                    .iter()
+                    .map(|entry| format!("{}={}", entry.key, entry.value));
+                entries.collect::<Vec<_>>().join(", ")
+            }
         }
     }
 
-    /// What `expression` says. None if that is an empty text, as with any other part. Whole numbers of both kinds are one: what
+    /// What `expression` says. None if that is an empty text of a request, as with any other part. Whole numbers of both kinds are one: what
     /// is equal shares a counter.
     fn computed(expression: &'v Expression, scope: &'v Scope<'v>) -> Result<Option<Self>, ExpressionFault> {
         Ok(Some(match expression.evaluate(scope)? {
-            Computed::Text(text) if text.is_empty() => return Ok(None),
+            Computed::Text(text) if text.is_empty() && matches!(scope, Scope::Request(_)) => return Ok(None),
             Computed::Text(Text::Borrowed(text)) => Self::text(kind::COMPUTED_TEXT, text.as_bytes()),
             Computed::Text(Text::Made(text)) => Self::text(kind::COMPUTED_TEXT, text.as_bytes().to_vec()),
             Computed::Int(value) => Self::whole(i128::from(value)),
@@ -399,6 +440,15 @@ impl<'v> Value<'v> {
             Computed::Bool(value) => Self::text(kind::COMPUTED_BOOL, vec![u8::from(value)]),
             _ => return Err(ExpressionFault::WrongType),
         }))
+    }
+
+    /// All that a descriptor says.
+    pub(super) fn entries(entries: &'v [Entry<'v>]) -> Self {
+        // As wide on every machine.
+        let count = (entries.len() as u64).to_le_bytes();
+        let bytes = Bytes::Entries { count, entries };
+        let kind = kind::DESCRIPTOR;
+        Self { kind, bytes }
     }
 
     fn whole(value: i128) -> Self {

@@ -66,6 +66,11 @@ fn policy(text: &str) -> String {
     format!("policies: [{{ name: a, key: client.ip, {text} }}]")
 }
 
+/// `text` as a policy without a key, beside one that it could replace.
+fn call(text: &str) -> String {
+    format!("policies: [{{ name: a, {text} }}, {{ name: other, match: {{ domain: shop }}, {LIMIT} }}]")
+}
+
 const LIMIT: &str = "limit: { quota: 60, window: 1m }";
 
 #[test]
@@ -91,6 +96,9 @@ fn short_and_long_forms_are_accepted_by_both() {
         policy(&format!("{LIMIT}, schedule: {{ days: sat, hours: 22:00-06:00 }}")),
         policy("limits: { algorithm: leaky_bucket, quota: 1, window: 1s500ms, max_delay: 1s }"),
         policy("limits: [{ algorithm: fixed_window, quota: 1, window: { calendar: week, time_zone: UTC } }]"),
+        call(&format!("{LIMIT}, match: {{ domain: 7 }}, key: 'descriptors[0].a', on_missing: skip")),
+        call("match: { domain: shop, descriptor: a }, limit: unlimited, replaces: other"),
+        call(&format!("match: {{ domain: shop, descriptor: [a, {{ b: 'c*' }}, {{ d: 1 }}] }}, key: [descriptor.a, 'descriptor[2]'], {LIMIT}")),
     ];
     for text in right {
         if let Err(problems) = compiled(&text) {
@@ -181,6 +189,21 @@ fn what_is_wrong_is_refused_by_both() {
         policy("limit: { algorithm: concurrency, slots: 10001 }"),
         policy("limit: { algorithm: concurrency, slots: 1, quota: 1 }"),
         policy("limit: { algorithm: sliding_window_log, quota: 10001, window: 1m }"),
+        policy("limit: unlimited"),
+        policy(&format!("{LIMIT}, replaces: b")),
+        call(LIMIT),
+        call("match: { domain: shop, descriptor: a }, limit: none"),
+        call(&format!("match: {{ descriptor: a }}, {LIMIT}")),
+        call(&format!("match: {{ domain: shop, descriptor: [] }}, {LIMIT}")),
+        call(&format!(
+            "match: {{ domain: shop, descriptor: [{{ a: 1, b: 2 }}] }}, {LIMIT}"
+        )),
+        call(&format!("match: {{ domain: shop, path: /a }}, {LIMIT}")),
+        call(&format!("match: {{ domain: shop }}, exempt: 10.0.0.7, {LIMIT}")),
+        call(&format!(
+            "match: {{ domain: shop }}, on_missing: fallback, key: 'descriptors[0].a', {LIMIT}"
+        )),
+        "routes: [{ match: { domain: shop }, upstream: http://a }]".to_owned(),
     ];
     for text in wrong {
         assert!(compiled(&text).is_err(), "the compiler takes {text}");

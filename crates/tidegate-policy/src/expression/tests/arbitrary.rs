@@ -80,7 +80,7 @@ fn soup() -> impl Strategy<Value = String> {
 
 fn try_all(source: &str) -> Result<(), TestCaseError> {
     for used_as in [Use::Condition, Use::Cost, Use::KeyPart] {
-        match Expression::compile(source, used_as) {
+        match Expression::compile(source, super::About::Requests, used_as) {
             Ok(expression) => World::default().see(|scope| _ = expression.evaluate(scope)),
             Err(complaints) => {
                 prop_assert!(!complaints.is_empty());

@@ -188,7 +188,7 @@ fn agree(source: &str) -> bool {
     let Ok(tree) = parse::parse(source) else {
         return false;
     };
-    let Ok(typed) = check::check(&tree, source) else {
+    let Ok(typed) = check::check(&tree, source, super::About::Requests) else {
         return false;
     };
     World::default().see(|scope| {
