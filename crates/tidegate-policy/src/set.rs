@@ -13,6 +13,7 @@ pub(crate) mod key;
 pub(crate) mod parts;
 pub(crate) mod path;
 pub(crate) mod routes;
+mod rule;
 mod tiers;
 pub(crate) mod trie;
 pub(crate) mod views;
@@ -22,16 +23,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, Cost, HoldId, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Timestamp};
+use tidegate_core::{Charge, HoldId, KeyHasher, MAX_CHARGES, Mode, Timestamp};
 
 use crate::access::AccessList;
-use crate::document::policy::{OnError, OnMissing};
-use crate::expression::{Expression, Fuel, RequestScope, Scope};
-use crate::plan::{ExpressionFailure, ExpressionField, Refusal, Source, Terms};
+use crate::document::policy::OnError;
+use crate::expression::{Expression, RequestScope, Scope};
+use crate::plan::{Refusal, Source};
 use crate::schedule::Schedule;
-use crate::{
-    Consistency, ExpressionFault, Identity, NamedSubject, Plan, Policy, PolicyLimit, Prefixes, Request,
-};
+use crate::{Consistency, Identity, Plan, Policy, Prefixes, Request};
 use beginnings::Beginnings;
 use body::{BodyRule, OnTooLarge};
 use bound::Bound;
@@ -40,7 +39,7 @@ use conditions::Conditions;
 use descriptors::CallPattern;
 use host::HostPattern;
 use index::Index;
-use key::{Found, Recipe, Values};
+use key::{Found, Recipe};
 use path::PathPattern;
 use views::Segments;
 
@@ -350,157 +349,5 @@ impl<'r> Asked<'r, '_> {
             identity: self.identity,
             segments: found.segments,
         })
-    }
-}
-
-impl Rule {
-    /// The first of `hits` for which `when` holds. If it holds for none and failed for one, that is in the plan then.
-    fn chosen<'set, 'r>(
-        &'set self,
-        (policy, policy_index): (&'set Policy, usize),
-        hits: &[Hit],
-        asked: Asked<'r, '_>,
-        plan: &mut Plan<'set>,
-    ) -> Option<Found<'r>> {
-        let mut places = hits.iter().map(|hit| asked.found(hit));
-        let Some(when) = &self.expressions.when else {
-            return places.next();
-        };
-        // A path with many readings must not make it expensive.
-        let mut fuel = Fuel::new();
-        let mut failed = None;
-        for found in places {
-            match when.holds(&asked.scope(found), &mut fuel) {
-                Ok(true) => return Some(found),
-                Ok(false) => {}
-                Err(fault) => failed = Some(fault),
-            }
-        }
-        let failure = ExpressionFailure {
-            policy,
-            policy_index,
-            field: ExpressionField::When,
-            fault: failed?,
-        };
-        plan.fail(failure, self.expressions.on_error);
-        None
-    }
-
-    /// What names its counters for `scope`. None if there is a part missing; what that means is in the plan then.
-    fn values<'set: 'v, 'v>(
-        &'set self,
-        (policy, policy_index): (&'set Policy, usize),
-        scope: &'v Scope<'v>,
-        found: Found<'v>,
-        prefixes: Prefixes,
-        plan: &mut Plan<'set>,
-    ) -> Option<Values<'v>> {
-        let mut failed = SmallVec::<[ExpressionFault; 1]>::new();
-        let values = self.recipe.values(scope, found, prefixes, &mut failed);
-        plan.failures
-            .extend(failed.into_iter().map(|fault| ExpressionFailure {
-                policy,
-                policy_index,
-                field: ExpressionField::Key,
-                fault,
-            }));
-        match values {
-            Ok(values) => Some(values),
-            Err(_) if self.recipe.on_missing == OnMissing::Skip => None,
-            Err(part) => {
-                let part = &part.text;
-                plan.refuse(Refusal::MissingKeyPart { policy, part }, policy.mode);
-                None
-            }
-        }
-    }
-
-    /// What a request costs. None if that cannot be computed, which is in the plan then.
-    fn cost<'set>(
-        &'set self,
-        (policy, policy_index): (&'set Policy, usize),
-        scope: &Scope<'_>,
-        plan: &mut Plan<'set>,
-    ) -> Option<Cost> {
-        let Some(cost) = &self.expressions.cost else {
-            return Some(policy.cost);
-        };
-        match cost.cost(scope) {
-            Ok(units) => Some(Cost::new(units)),
-            Err(fault) => {
-                let failure = ExpressionFailure {
-                    policy,
-                    policy_index,
-                    field: ExpressionField::Cost,
-                    fault,
-                };
-                plan.fail(failure, self.expressions.on_error);
-                None
-            }
-        }
-    }
-
-    fn new(parts: &Parts, replaces: Vec<u32>, hasher: &KeyHasher) -> Self {
-        let beginnings = Beginnings::of(&parts.policy, &parts.recipe, hasher);
-        let special = beginnings.tiers.iter().chain(&beginnings.overrides);
-        Self {
-            most_charges: special.map(Vec::len).fold(beginnings.own.len(), usize::max),
-            beginnings,
-            conditions: parts.conditions.clone(),
-            recipe: parts.recipe.clone(),
-            exempt: parts.exempt.clone(),
-            expressions: parts.expressions.clone(),
-            schedule: parts.schedule.clone(),
-            body: parts.body,
-            is_about_calls: parts.call.is_some(),
-            replaces,
-        }
-    }
-
-    fn exempts(&self, asked: Asked<'_, '_>) -> bool {
-        let Some(list) = &self.exempt else {
-            return false;
-        };
-        list.holds(asked.request.client, asked.identity, asked.now)
-    }
-
-    fn speaks_at(&self, now: Timestamp) -> bool {
-        self.schedule
-            .as_ref()
-            .is_none_or(|schedule| schedule.is_open(now))
-    }
-
-    /// The limits for `identity`: those of its own override while it lasts, else of its tier if `policy` names it, else the
-    /// policy's own.
-    fn limits_for<'set>(
-        &'set self,
-        policy: &'set Policy,
-        identity: &Identity,
-        now: Timestamp,
-    ) -> (Terms<'set>, &'set [PolicyLimit], &'set [KeyBuilder]) {
-        let Identity::Known { subject, tier, .. } = identity else {
-            return (Terms::Own, &policy.limits, &self.beginnings.own);
-        };
-        let overrides = &policy.overrides;
-        let mut places = NamedSubject::places(overrides, subject, |special| &special.whose);
-        // That of an issuer comes before that of any, and after it in the list.
-        let place = places.rfind(|place| {
-            let special = &overrides[*place];
-            special.whose.is(identity) && now < special.until
-        });
-        if let Some(place) = place {
-            let special = &overrides[place];
-            let beginnings = &self.beginnings.overrides[place];
-            return (Terms::Override(special), &special.limits, beginnings);
-        }
-        if let Some(tier) = tier {
-            let tiers = policy.tiers.iter().zip(&self.beginnings.tiers);
-            for ((name, limits), beginnings) in tiers {
-                if name == tier {
-                    return (Terms::Tier(name), limits, beginnings);
-                }
-            }
-        }
-        (Terms::Own, &policy.limits, &self.beginnings.own)
     }
 }
