@@ -1,8 +1,10 @@
 //! Requests that wait for their call.
 //!
 //! A lane has a few carriers (tasks), each with at most one call under way. A request goes at once if a carrier rests; else it
-//! waits, and goes with all that wait in the next call. So the server is asked in few calls when many ask, and a lone request
-//! waits for nobody.
+//! waits, and goes in the next call. So the server is asked in few calls when many ask, and a lone request waits for nobody.
+//!
+//! Where many are on their way, a call takes no more than its carrier's share of them. So the server works on one call while the
+//! answers to the other are read; if one call took all, either side would wait for the other.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -19,14 +21,31 @@ pub(crate) const CARRIERS: usize = 2;
 pub(crate) const MAX_REQUESTS: usize = 128;
 /// Charges in one call.
 pub(crate) const MAX_CHARGES: usize = 512;
+/// Requests that go in one call without regard to shares: what a call costs by itself is as much as some decisions cost.
+pub(crate) const FEW_REQUESTS: usize = 16;
 /// Requests that wait. What comes on top is turned away at once.
 pub(crate) const MAX_WAITING: usize = 4096;
 
 /// A queue of requests `Q`, each of which gets an answer `A`.
 #[derive(Debug)]
 pub(crate) struct Lane<Q, A> {
-    waiting: Mutex<VecDeque<Waiting<Q, A>>>,
+    queue: Mutex<Queue<Q, A>>,
     arrived: Notify,
+}
+
+#[derive(Debug)]
+struct Queue<Q, A> {
+    waiting: VecDeque<Waiting<Q, A>>,
+    /// Requests in calls under way.
+    carried: usize,
+}
+
+impl<Q, A> Queue<Q, A> {
+    /// The most requests of the next call.
+    fn share(&self) -> usize {
+        let all = self.waiting.len() + self.carried;
+        all.div_ceil(CARRIERS).clamp(FEW_REQUESTS, MAX_REQUESTS)
+    }
 }
 
 /// Where the answer to a request arrives.
@@ -60,7 +79,10 @@ pub(crate) struct Full;
 impl<Q: Send, A: Send> Lane<Q, A> {
     pub(crate) fn new() -> Self {
         Self {
-            waiting: Mutex::new(VecDeque::new()),
+            queue: Mutex::new(Queue {
+                waiting: VecDeque::new(),
+                carried: 0,
+            }),
             arrived: Notify::new(),
         }
     }
@@ -68,18 +90,18 @@ impl<Q: Send, A: Send> Lane<Q, A> {
     /// Brings a request of so many charges. It is not sent after `deadline`, nor once nobody waits for it.
     pub(crate) fn bring(&self, request: Q, charges: usize, deadline: Instant) -> Result<Receiver<A>, Full> {
         let (reply, receiver) = oneshot::channel();
-        let mut waiting = self.lock();
-        if waiting.len() >= MAX_WAITING {
+        let mut queue = self.lock();
+        if queue.waiting.len() >= MAX_WAITING {
             return Err(Full);
         }
-        let first = waiting.is_empty();
-        waiting.push_back(Waiting {
+        let first = queue.waiting.is_empty();
+        queue.waiting.push_back(Waiting {
             request,
             charges,
             deadline,
             reply,
         });
-        drop(waiting);
+        drop(queue);
         // Whoever brought the first has woken a carrier, and that one takes the others, too.
         if first {
             self.arrived.notify_one();
@@ -96,23 +118,27 @@ impl<Q: Send, A: Send> Lane<Q, A> {
                 continue;
             };
             let answer = server.call(&batch.requests, deadline).await;
+            self.lock().carried -= batch.requests.len();
             batch.hand_out(answer, server);
         }
     }
 
-    /// Moves what waits into the empty `batch`, as far as one call can take it. The latest of its deadlines.
+    /// Moves what waits into the empty `batch`, as far as one call is to take it. The latest of its deadlines.
     fn fill(&self, batch: &mut Batch<Q, A>, now: Instant) -> Option<Instant> {
         let (mut latest, mut charges) = (None, 0);
-        let mut waiting = self.lock();
-        while let Some(next) = waiting.front() {
+        let mut queue = self.lock();
+        let most = queue.share();
+        while let Some(next) = queue.waiting.front() {
             let gone = next.deadline <= now || next.reply.is_closed();
-            let fits = batch.requests.len() < MAX_REQUESTS && charges + next.charges <= MAX_CHARGES;
+            let fits = batch.requests.len() < most && charges + next.charges <= MAX_CHARGES;
             if !gone && !fits && !batch.requests.is_empty() {
                 // Another carrier may rest.
                 self.arrived.notify_one();
                 break;
             }
-            let Some(next) = waiting.pop_front() else { break };
+            let Some(next) = queue.waiting.pop_front() else {
+                break;
+            };
             if !gone {
                 charges += next.charges;
                 latest = latest.max(Some(next.deadline));
@@ -120,12 +146,13 @@ impl<Q: Send, A: Send> Lane<Q, A> {
                 batch.replies.push(next.reply);
             }
         }
+        queue.carried += batch.requests.len();
         latest
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting<Q, A>>> {
+    fn lock(&self) -> MutexGuard<'_, Queue<Q, A>> {
         // Nothing in here panics between two changes that belong together.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -114,6 +114,37 @@ async fn a_call_takes_what_it_can_hold_and_a_carrier_that_rests_takes_what_is_le
 }
 
 #[tokio::test(start_paused = true)]
+async fn many_at_one_time_are_shared_by_the_carriers_and_few_go_together() {
+    assert_eq!(FEW_REQUESTS, 16);
+    for (brought, sizes) in [(16, vec![16]), (17, vec![16, 1]), (100, vec![50, 50])] {
+        let server = Server::new(ROUND_TRIP);
+        let (lane, _carriers) = lane(&server);
+        settle().await;
+        let receivers: Vec<_> = (0..brought).map(|request| bring(&lane, request)).collect();
+        settle().await;
+        assert_eq!(server.sizes(), sizes);
+        for receiver in receivers {
+            assert!(receiver.await.expect("an answer").is_ok());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_takes_its_share_of_all_that_are_on_their_way() {
+    let server = Server::new(ROUND_TRIP);
+    let (lane, _carriers) = lane(&server);
+    settle().await;
+    let mut receivers: Vec<_> = (0..20).map(|request| bring(&lane, request)).collect();
+    settle().await;
+    // 16 and 4 are under way. When the first call is back, 84 are on their way.
+    receivers.extend((20..100).map(|request| bring(&lane, request)));
+    for receiver in receivers {
+        assert!(receiver.await.expect("an answer").is_ok());
+    }
+    assert_eq!(server.sizes(), [16, 4, 42, 38]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn charges_are_counted_too_and_one_request_goes_however_many_it_has() {
     let server = Server::new(ROUND_TRIP);
     let (lane, _carriers) = lane(&server);
