@@ -101,7 +101,11 @@ impl Programs {
             Clock::Caller => include_str!("script/clock_of_caller.lua"),
         };
         // A part after those that it uses, and the kinds that need it.
-        let parts: [(&str, &[Kind]); 9] = [
+        let parts: [(&str, &[Kind]); 10] = [
+            (
+                include_str!("script/strings.lua"),
+                &[Even, Uneven, FixedWindow, Calendar, SlidingWindow],
+            ),
             (include_str!("script/share.lua"), &[Uneven, SlidingWindow]),
             (include_str!("script/bucket.lua"), &[Even, Uneven]),
             (include_str!("script/even_bucket.lua"), &[Even]),

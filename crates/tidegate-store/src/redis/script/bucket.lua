@@ -1,14 +1,17 @@
--- Token and leaky bucket: the state is the moment at which the bucket will be full (tat), as a decimal number.
+-- Token and leaky bucket: the state is the moment at which the bucket will be full (tat).
 
 local function bucket_kind(decide, span_at, take_back)
   return {
     load = function(limit, value, empty_since)
-      local tat = tonumber(value) or 0
+      local tat, lives_until = 0, 0
+      if value and #value == 12 then
+        tat, lives_until = unpack_struct('<dI4', value)
+      end
       -- After a lost failover the bucket counts as emptied at that moment.
       if empty_since and tat < empty_since + limit[span_at] then
         tat = empty_since + limit[span_at]
       end
-      return { tat = tat }
+      return { tat = tat, lives_until = lives_until }
     end,
     look = function(limit, state, cost)
       local code, wait, remaining, reset, after = decide(limit, state.tat, cost)
@@ -25,7 +28,7 @@ local function bucket_kind(decide, span_at, take_back)
     end,
     write = function(key, state)
       if state.tat > now then
-        call('SET', key, state.tat, 'PX', lifetime(state.tat))
+        save(key, pack('<d', state.tat), state.tat, state.lives_until)
       else
         call('DEL', key)
       end

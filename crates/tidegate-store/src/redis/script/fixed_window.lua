@@ -18,9 +18,9 @@ end
 local function fixed_kind(window_at)
   return {
     load = function(limit, value, empty_since)
-      local used, last = 0, 0
-      if value and #value == 16 then
-        used, last = unpack_struct('<dd', value)
+      local used, last, lives_until = 0, 0, 0
+      if value and #value == 20 then
+        used, last, lives_until = unpack_struct('<ddI4', value)
         if last > now + BACKSTEP then
           used, last = 0, 0
         end
@@ -28,7 +28,7 @@ local function fixed_kind(window_at)
       if empty_since then
         used, last = limit[2], math.max(last, empty_since)
       end
-      return { used = used, last = last }
+      return { used = used, last = last, lives_until = lives_until }
     end,
     look = function(limit, state, cost)
       local clock = clock_of(state.last)
@@ -53,7 +53,7 @@ local function fixed_kind(window_at)
       state.fresh_at = stop or now
     end,
     write = function(key, state)
-      call('SET', key, pack('<dd', state.used, state.last), 'PX', lifetime(state.fresh_at))
+      save(key, pack('<dd', state.used, state.last), state.fresh_at, state.lives_until)
     end,
   }
 end

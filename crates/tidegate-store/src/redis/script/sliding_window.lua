@@ -28,16 +28,17 @@ end
 
 kinds[5] = {
   load = function(limit, value, empty_since)
-    local state = { start = 0, current = 0, previous = 0, last = 0 }
-    if value and #value == 32 then
-      local start, current, previous, last = unpack_struct('<dddd', value)
+    local state = { start = 0, current = 0, previous = 0, last = 0, lives_until = 0 }
+    if value and #value == 36 then
+      local start, current, previous, last, lives_until = unpack_struct('<ddddI4', value)
+      state.lives_until = lives_until
       if last <= now + BACKSTEP then
-        state = { start = start, current = current, previous = previous, last = last }
+        state.start, state.current, state.previous, state.last = start, current, previous, last
       end
     end
     if empty_since then
-      local last = math.max(state.last, empty_since)
-      state = { start = last - last % limit[3], current = limit[2], previous = state.previous, last = last }
+      state.last = math.max(state.last, empty_since)
+      state.start, state.current = state.last - state.last % limit[3], limit[2]
     end
     return state
   end,
@@ -71,7 +72,7 @@ kinds[5] = {
     state.fresh_at = state.start + 2 * window
   end,
   write = function(key, state)
-    local value = pack('<dddd', state.start, state.current, state.previous, state.last)
-    call('SET', key, value, 'PX', lifetime(state.fresh_at))
+    local fields = pack('<dddd', state.start, state.current, state.previous, state.last)
+    save(key, fields, state.fresh_at, state.lives_until)
   end,
 }

@@ -29,7 +29,7 @@ fn lifetime(server: &mut Server, key: Key, limit: &Limit) -> i64 {
 }
 
 #[test]
-fn state_lives_until_it_equals_fresh_and_a_few_seconds_more() {
+fn state_lives_until_it_equals_fresh_and_some_seconds_more() {
     for kind in Kind::ALL {
         Server::with(kind, |server| {
             for limit in limits() {
@@ -39,9 +39,11 @@ fn state_lives_until_it_equals_fresh_and_a_few_seconds_more() {
                     let decisions = server.charge(&[&asking(key, &limit, cost, number, now)], now);
                     let fresh = i64::try_from(decisions[0].each[0].reset_after.as_millis()).unwrap();
                     let lives = lifetime(server, key, &limit);
-                    assert!(lives > fresh, "{limit:?}: lives {lives} ms, fresh in {fresh}");
+                    // Strings have a quarter to spare and seconds, and the server's clock stands still here.
+                    let is_string = asking(key, &limit, 0, 0, now).asks[0].limit.kind().is_string();
+                    let spare = if is_string { fresh / 4 + 9_000 } else { 0 };
                     assert!(
-                        lives <= fresh + 5_010,
+                        (fresh + 4_900..=fresh + 5_010 + spare).contains(&lives),
                         "{limit:?}: lives {lives} ms, fresh in {fresh}"
                     );
                 }
