@@ -2,8 +2,9 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
+use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Decision, Decisions, Key, Mode, Outcome, Timestamp};
 
@@ -85,7 +86,7 @@ impl Call {
                 plan.number(0);
             }
             for ask in &request.asks {
-                plan.counter_and_limit(ask);
+                plan.counter_and_limit();
                 plan.number(ask.cost);
                 plan.number(u64::from(ask.mode == Mode::Shadow) + 2 * u64::from(ask.cautious));
             }
@@ -102,7 +103,7 @@ impl Call {
         let passed = || spent.asks.iter().filter(|ask| ask.cost > 0);
         let mut plan = Plan::new(prefix, passed());
         for ask in passed() {
-            plan.counter_and_limit(ask);
+            plan.counter_and_limit();
             plan.number(ask.cost);
             plan.number(spent_at.0);
             plan.bytes(&spent.hold);
@@ -186,64 +187,94 @@ fn micros(micros: i64) -> Result<Duration, BadAnswer> {
 }
 
 /// A plan in the making: a list of numbers whose length goes first once it is known.
+#[derive(Default)]
 struct Plan {
-    counters: HashMap<(Key, char), u64>,
-    limits: HashMap<Numbers, u64>,
-    names: Vec<String>,
-    strings: u64,
-    kinds: Kinds,
+    /// Counters that are strings come first: the script reads them at once.
+    strings: Names,
+    others: Names,
+    limits: HashMap<Numbers, u64, RandomState>,
     rows: Vec<[u64; 6]>,
+    kinds: Kinds,
+    /// The counter and the limit of each charge, in their order.
+    places: VecDeque<Place>,
     body: Vec<u8>,
     length: u32,
 }
 
+/// The names of counters, and where in their list each is.
+#[derive(Default)]
+struct Names {
+    places: HashMap<(Key, char), u64, RandomState>,
+    names: Vec<String>,
+}
+
+struct Place {
+    is_string: bool,
+    counter: u64,
+    limit: u64,
+}
+
+impl Names {
+    fn place(&mut self, prefix: &str, key: Key, kind: Kind) -> u64 {
+        let names = &mut self.names;
+        *self.places.entry((key, kind.letter())).or_insert_with(|| {
+            names.push(name::counter(prefix, key, kind));
+            names.len() as u64
+        })
+    }
+}
+
 impl Plan {
-    /// Names the counters of `asks` and numbers their limits. Counters that are strings come first: the script reads them at once.
-    fn new<'a>(prefix: &str, asks: impl Iterator<Item = &'a Ask> + Clone) -> Self {
-        let mut plan = Self {
-            counters: HashMap::new(),
-            limits: HashMap::new(),
-            names: Vec::new(),
-            strings: 0,
-            kinds: Kinds::default(),
-            rows: Vec::new(),
-            body: Vec::new(),
-            length: 0,
-        };
-        for strings in [true, false] {
-            let of_these = asks.clone().filter(|ask| ask.limit.kind().is_string() == strings);
-            for ask in of_these {
-                plan.add(prefix, ask);
-            }
-            if strings {
-                plan.strings = plan.names.len() as u64;
-            }
+    /// Names the counters of `asks` and numbers their limits.
+    fn new<'a>(prefix: &str, asks: impl Iterator<Item = &'a Ask>) -> Self {
+        let mut plan = Self::default();
+        let mut last = None;
+        for ask in asks {
+            let kind = ask.limit.kind();
+            let is_string = kind.is_string();
+            plan.kinds.insert(kind);
+            let names = if is_string {
+                &mut plan.strings
+            } else {
+                &mut plan.others
+            };
+            let counter = names.place(prefix, ask.key, kind);
+            // Most calls are about few limits.
+            let limit = match last {
+                Some((same, limit)) if same == ask.limit => limit,
+                _ => plan.limit(ask.limit),
+            };
+            last = Some((ask.limit, limit));
+            plan.places.push_back(Place {
+                is_string,
+                counter,
+                limit,
+            });
         }
         plan
     }
 
-    fn add(&mut self, prefix: &str, ask: &Ask) {
-        let kind = ask.limit.kind();
-        self.kinds.insert(kind);
-        let names = &mut self.names;
-        self.counters.entry((ask.key, kind.letter())).or_insert_with(|| {
-            names.push(name::counter(prefix, ask.key, kind));
-            // Lua counts from 1, and the epoch key is the first.
-            names.len() as u64 + 1
-        });
+    fn limit(&mut self, limit: Numbers) -> u64 {
         let rows = &mut self.rows;
-        self.limits.entry(ask.limit).or_insert_with(|| {
-            rows.push(ask.limit.row());
+        *self.limits.entry(limit).or_insert_with(|| {
+            rows.push(limit.row());
             rows.len() as u64
-        });
+        })
     }
 
-    fn counter_and_limit(&mut self, ask: &Ask) {
-        let counter = self.counters.get(&(ask.key, ask.limit.kind().letter()));
-        let limit = self.limits.get(&ask.limit);
-        let (counter, limit) = (counter.copied().unwrap_or(0), limit.copied().unwrap_or(0));
-        self.number(counter);
-        self.number(limit);
+    /// Those of the next charge.
+    fn counter_and_limit(&mut self) {
+        let Some(place) = self.places.pop_front() else {
+            return;
+        };
+        let before = if place.is_string {
+            0
+        } else {
+            self.strings.names.len() as u64
+        };
+        // The epoch key is the first.
+        self.number(1 + before + place.counter);
+        self.number(place.limit);
     }
 
     fn number(&mut self, number: u64) {
@@ -266,14 +297,16 @@ impl Plan {
             .length
             .saturating_add(u32::try_from(head).unwrap_or(u32::MAX));
         let _ = rmp::encode::write_array_len(&mut plan, length);
-        write_number(&mut plan, self.strings);
+        write_number(&mut plan, self.strings.names.len() as u64);
         write_number(&mut plan, self.rows.len() as u64);
         for number in self.rows.into_iter().flatten() {
             write_number(&mut plan, number);
         }
         plan.extend_from_slice(&self.body);
-        let mut keys = self.names;
-        keys.insert(0, epoch);
+        let mut keys = Vec::with_capacity(1 + self.strings.names.len() + self.others.names.len());
+        keys.push(epoch);
+        keys.extend(self.strings.names);
+        keys.extend(self.others.names);
         Call {
             keys,
             plan,

@@ -3,7 +3,7 @@
 //! Only time makes room under a limit that refused, so until the wait is over the store would refuse the same again. Slots of a
 //! concurrency limit come back at any moment; refusals by them are not kept.
 
-use core::hash::BuildHasher;
+use core::hash::{BuildHasher, Hasher as _};
 use core::time::Duration;
 use std::hash::RandomState;
 use std::sync::{Mutex, PoisonError};
@@ -75,7 +75,10 @@ impl Denials {
 
     fn place(&self, asks: &[Ask]) -> Option<&Mutex<Option<Box<Denial>>>> {
         let places = self.places.len() as u64;
-        let place = self.hasher.hash_one(asks).checked_rem(places)?;
+        // Requests that differ only in their costs fall on one place. There are few of them.
+        let mut hasher = self.hasher.build_hasher();
+        asks.iter().for_each(|ask| hasher.write_u128(ask.key.hash()));
+        let place = hasher.finish().checked_rem(places)?;
         self.places.get(usize::try_from(place).ok()?)
     }
 }

@@ -12,12 +12,15 @@ use super::numbers::Kind;
 
 /// The name of a counter.
 pub(crate) fn counter(prefix: &str, key: Key, kind: Kind) -> String {
-    let mut name = shard_prefix(prefix, key.shard());
+    let mut name = shard_prefix(prefix, key.shard(), COUNTER);
     name.push(kind.letter());
     name.push(':');
     URL_SAFE_NO_PAD.encode_string(key.hash().to_be_bytes(), &mut name);
     name
 }
+
+/// How long the name of a counter is behind its shard: a letter, a colon and 22 characters.
+const COUNTER: usize = 24;
 
 /// Where a shard keeps which master it has seen.
 pub(crate) fn epoch(prefix: &str, shard: u8) -> String {
@@ -26,13 +29,21 @@ pub(crate) fn epoch(prefix: &str, shard: u8) -> String {
 
 /// The name of something that a shard has once.
 pub(crate) fn in_shard(prefix: &str, shard: u8, what: &str) -> String {
-    let mut name = shard_prefix(prefix, shard);
+    let mut name = shard_prefix(prefix, shard, what.len());
     name.push_str(what);
     name
 }
 
-fn shard_prefix(prefix: &str, shard: u8) -> String {
-    format!("{prefix}:{{{shard:02x}}}:")
+/// How all names in a shard begin, with room for `more` bytes.
+fn shard_prefix(prefix: &str, shard: u8, more: usize) -> String {
+    let digit = |digit| char::from_digit(u32::from(digit), 16).unwrap_or('0');
+    let mut name = String::with_capacity(prefix.len() + ":{00}:".len() + more);
+    name.push_str(prefix);
+    name.push_str(":{");
+    name.push(digit(shard >> 4));
+    name.push(digit(shard & 15));
+    name.push_str("}:");
+    name
 }
 
 #[cfg(test)]
