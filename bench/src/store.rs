@@ -38,6 +38,23 @@ pub(crate) struct Options {
     only: Vec<Kind>,
 }
 
+impl Options {
+    fn kinds(&self) -> Vec<Kind> {
+        let wanted = |kind: &Kind| self.only.is_empty() || self.only.contains(kind);
+        let (kinds, missing): (Vec<Kind>, Vec<Kind>) = Kind::ALL
+            .into_iter()
+            .filter(wanted)
+            .partition(|kind| !kind.is_cell() || Path::new(CELL).exists());
+        if !missing.is_empty() {
+            eprintln!("without redis-cell: there is no {CELL}");
+        }
+        kinds
+    }
+}
+
+/// The module, as `cargo xtask bench store` builds it.
+const CELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/libredis_cell.so");
+
 /// The cores: the server has one, everything that asks the other.
 const SERVER_CORE: u8 = 0;
 const CLIENT_CORE: usize = 1;
@@ -55,16 +72,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     install(&["redis-server"])?;
     let folder = tempfile::tempdir().context("a folder for the server")?;
     let [port] = free_ports()?;
-    let _server = start(port, folder.path())?;
+    let kinds = options.kinds();
+    let _server = start(port, folder.path(), &kinds)?;
     machine::print();
     machine::pin(CLIENT_CORE);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let kinds: Vec<Kind> = Kind::ALL
-        .into_iter()
-        .filter(|kind| options.only.is_empty() || options.only.contains(kind))
-        .collect();
     let (rounds, millis) = if options.quick { (1, 300) } else { (5, 1_500) };
     for &concurrency in &options.concurrency {
         for &keys in &options.keys {
@@ -86,9 +100,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn start(port: u16, folder: &Path) -> anyhow::Result<Process> {
+fn start(port: u16, folder: &Path, kinds: &[Kind]) -> anyhow::Result<Process> {
     let port_text = port.to_string();
-    let arguments = ["--port", &port_text, "--save", "", "--appendonly", "no"];
+    let mut arguments = vec!["--port", &port_text, "--save", "", "--appendonly", "no"];
+    if kinds.iter().any(|kind| kind.is_cell()) {
+        arguments.extend(["--loadmodule", CELL]);
+    }
     let mut server = Process::start(SERVER_CORE, Path::new("/usr/bin/redis-server"), arguments, folder)?;
     server.listens_on(port)?;
     Ok(server)
@@ -105,13 +122,13 @@ struct Load {
 impl Load {
     fn turn(self, runtime: &Runtime, kind: Kind, port: u16) -> anyhow::Result<Turn> {
         runtime.block_on(async {
-            let contender = Contender::connect(kind, port).await?;
+            let contender = Contender::connect(kind, port, self.concurrency).await?;
             let mut asks = redis::Client::open(format!("redis://127.0.0.1:{port}"))?
                 .get_multiplexed_async_connection()
                 .await?;
             redis::cmd("FLUSHALL").query_async::<()>(&mut asks).await?;
             // The first calls load scripts and make connections.
-            contender.decide(0).await?;
+            contender.decide(0, 0).await?;
             let before = server_cpu(&mut asks).await?;
             let begun = Instant::now();
             let local = tokio::task::LocalSet::new();
@@ -119,7 +136,7 @@ impl Load {
             let tasks: Vec<_> = (0..self.concurrency)
                 .map(|task| {
                     let contender = contender.clone();
-                    local.spawn_local(async move { self.ask(&contender, task as u64, begun).await })
+                    local.spawn_local(async move { self.ask(&contender, task, begun).await })
                 })
                 .collect();
             let mut latencies = Vec::new();
@@ -147,15 +164,15 @@ impl Load {
     }
 
     /// One of those who ask: again and again, each time another key. How long each took, in nanoseconds.
-    async fn ask(self, contender: &Contender, task: u64, begun: Instant) -> anyhow::Result<Vec<u32>> {
+    async fn ask(self, contender: &Contender, task: usize, begun: Instant) -> anyhow::Result<Vec<u32>> {
         let mut latencies = Vec::new();
-        let mut draw = task.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut draw = (task as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut asked = begun;
         while asked.duration_since(begun) < self.lasts {
             draw ^= draw << 13;
             draw ^= draw >> 7;
             draw ^= draw << 17;
-            contender.decide(draw % self.keys).await?;
+            contender.decide(task, draw % self.keys).await?;
             let now = Instant::now();
             latencies.push(u32::try_from(now.duration_since(asked).as_nanos()).unwrap_or(u32::MAX));
             asked = now;

@@ -22,11 +22,12 @@ pub(crate) fn run_benches(options: &Options) -> anyhow::Result<()> {
 }
 
 fn run_one(arguments: &[String]) -> anyhow::Result<()> {
-    if arguments
-        .first()
-        .is_some_and(|bench| ["gateway", "features"].contains(&bench.as_str()))
-    {
-        run(&mut cargo("build --release --locked --package tidegate"))?;
+    match arguments.first().map(String::as_str) {
+        Some("gateway" | "features") => run(&mut cargo("build --release --locked --package tidegate"))?,
+        Some("store") => run(&mut cargo(
+            "rustc --release --locked --quiet --manifest-path bench/Cargo.toml --package redis-cell --crate-type cdylib",
+        ))?,
+        _ => {}
     }
     let mut bench = cargo("run --release --locked --quiet --manifest-path bench/Cargo.toml --");
     run(bench.args(arguments))

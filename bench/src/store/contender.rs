@@ -1,4 +1,5 @@
-//! Who is asked. limitador's Redis storage is not among them: in its release 0.14 it cannot be built without that for disks.
+//! Who is asked. limitador's Redis storage is not among them: in its release 0.14 it does not compile without that for disks, which
+//! builds RocksDB.
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,22 +20,37 @@ pub(crate) enum Kind {
     TidegateBucket,
     /// Token bucket by HMGET and HSET in Lua, as widely copied
     HashBucket,
+    /// The same, with a connection for each that asks at one time
+    HashBucketEach,
     /// GCRA by GET and SET in Lua
     Gcra,
+    /// The same, with a connection for each that asks at one time
+    GcraEach,
+    /// The module redis-cell
+    Cell,
+    /// The same, with a connection for each that asks at one time
+    CellEach,
     /// Tidegate's sliding window log
     TidegateLog,
     /// Sliding log in a sorted set
     SortedSetLog,
+    /// The same, with a connection for each that asks at one time
+    SortedSetLogEach,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Ping,
         Self::TidegateBucket,
         Self::HashBucket,
+        Self::HashBucketEach,
         Self::Gcra,
+        Self::GcraEach,
+        Self::Cell,
+        Self::CellEach,
         Self::TidegateLog,
         Self::SortedSetLog,
+        Self::SortedSetLogEach,
     ];
 
     /// The name in the tables.
@@ -43,60 +59,105 @@ impl Kind {
             Self::Ping => "PING",
             Self::TidegateBucket => "tidegate token bucket",
             Self::HashBucket => "token bucket, HMGET + HSET",
+            Self::HashBucketEach => "... a connection each",
             Self::Gcra => "GCRA, GET + SET",
+            Self::GcraEach => "... a connection each",
+            Self::Cell => "redis-cell",
+            Self::CellEach => "... a connection each",
             Self::TidegateLog => "tidegate sliding log",
             Self::SortedSetLog => "sliding log, sorted set",
+            Self::SortedSetLogEach => "... a connection each",
+        }
+    }
+
+    /// Whether it needs the module.
+    pub(crate) const fn is_cell(self) -> bool {
+        matches!(self, Self::Cell | Self::CellEach)
+    }
+
+    /// Over how many connections so many ask.
+    const fn connections(self, concurrency: usize) -> usize {
+        match self {
+            Self::HashBucketEach | Self::GcraEach | Self::CellEach | Self::SortedSetLogEach => concurrency,
+            _ => 1,
         }
     }
 }
 
-/// A contender that is connected. All allow the same, a million at once and in a second, except the logs, which hold ten in a second:
-/// such are the limits that logs are used for.
+/// A contender that is connected. All allow the same: ten million at once and one in a second, so that state is worth keeping; but the
+/// logs hold ten in a second: such are the limits that logs are used for.
 pub(crate) enum Contender {
-    Ping(MultiplexedConnection),
     Tidegate {
         store: Redis,
         limit: Limit,
         keys: KeyHasher,
     },
-    Script {
-        connection: MultiplexedConnection,
-        sha1: String,
-        arguments: Vec<String>,
-        unique: Cell<u64>,
-    },
+    Command(Command),
+}
+
+/// What is asked by a command of the server.
+pub(crate) struct Command {
+    /// The tasks share them in turn.
+    connections: Vec<MultiplexedConnection>,
+    /// What comes before the key, and whether there is one.
+    before: Vec<String>,
+    has_key: bool,
+    after: Vec<String>,
+    /// Calls so far: the last argument, where a script wants something unique.
+    unique: Cell<u64>,
 }
 
 /// What the buckets hold, and get back in a second.
-const CAPACITY: u64 = 1_000_000;
+const CAPACITY: u64 = 10_000_000;
+const PER_SECOND: u64 = 1;
 /// What the logs hold in a second.
 const LOG: u64 = 10;
 
 impl Contender {
-    /// Connects to the server on `port`.
-    pub(crate) async fn connect(kind: Kind, port: u16) -> anyhow::Result<Self> {
-        let url = format!("redis://127.0.0.1:{port}");
+    /// Connects to the server on `port`, for so many that ask at one time.
+    pub(crate) async fn connect(kind: Kind, port: u16, concurrency: usize) -> anyhow::Result<Self> {
         let second = Duration::from_secs(1);
         let rate = |quota| Rate::new(quota, second);
-        Ok(match kind {
-            Kind::Ping => Self::Ping(connection(&url).await?),
+        let (script, arguments) = match kind {
             Kind::TidegateBucket => {
-                Self::tidegate(port, Limit::token_bucket(rate(CAPACITY)?, CAPACITY)?).await?
+                return Self::tidegate(port, Limit::token_bucket(rate(PER_SECOND)?, CAPACITY)?).await;
             }
-            Kind::TidegateLog => Self::tidegate(port, Limit::sliding_window_log(rate(LOG)?)?).await?,
-            Kind::HashBucket => {
-                let arguments = [CAPACITY, CAPACITY, 1].map(|number| number.to_string());
-                Self::script(&url, include_str!("hash_bucket.lua"), &arguments).await?
+            Kind::TidegateLog => {
+                return Self::tidegate(port, Limit::sliding_window_log(rate(LOG)?)?).await;
             }
-            Kind::Gcra => {
-                let arguments = [1, 1_000_000, 1].map(|number| number.to_string());
-                Self::script(&url, include_str!("gcra.lua"), &arguments).await?
+            Kind::Ping => (None, vec![]),
+            Kind::Cell | Kind::CellEach => (None, vec![CAPACITY, PER_SECOND, 1, 1]),
+            Kind::HashBucket | Kind::HashBucketEach => {
+                let text = include_str!("hash_bucket.lua");
+                (Some(text), vec![CAPACITY, PER_SECOND, 1])
             }
-            Kind::SortedSetLog => {
-                let arguments = [LOG, 1_000_000].map(|number| number.to_string());
-                Self::script(&url, include_str!("sorted_set_log.lua"), &arguments).await?
+            Kind::Gcra | Kind::GcraEach => {
+                let interval = 1_000_000 / PER_SECOND;
+                let text = include_str!("gcra.lua");
+                (Some(text), vec![interval, CAPACITY * interval, interval])
             }
-        })
+            Kind::SortedSetLog | Kind::SortedSetLogEach => {
+                let text = include_str!("sorted_set_log.lua");
+                (Some(text), vec![LOG, 1_000_000])
+            }
+        };
+        let connections = connections(port, kind.connections(concurrency)).await?;
+        let before = match (script, connections.first()) {
+            (Some(text), Some(first)) => {
+                let load = redis::cmd("SCRIPT").arg("LOAD").arg(text).to_owned();
+                let sha1 = load.query_async(&mut first.clone()).await?;
+                vec!["EVALSHA".to_owned(), sha1, "1".to_owned()]
+            }
+            _ if kind == Kind::Ping => vec!["PING".to_owned()],
+            _ => vec!["CL.THROTTLE".to_owned()],
+        };
+        Ok(Self::Command(Command {
+            connections,
+            before,
+            has_key: kind != Kind::Ping,
+            after: arguments.iter().map(u64::to_string).collect(),
+            unique: Cell::new(0),
+        }))
     }
 
     async fn tidegate(port: u16, limit: Limit) -> anyhow::Result<Self> {
@@ -111,36 +172,16 @@ impl Contender {
         };
         // It connects beside this.
         let begun = std::time::Instant::now();
-        while contender.decide(0).await.is_err() {
+        while contender.decide(0, 0).await.is_err() {
             anyhow::ensure!(begun.elapsed() < Duration::from_secs(5), "no connection");
             tokio::task::yield_now().await;
         }
         Ok(contender)
     }
 
-    async fn script(url: &str, text: &str, arguments: &[String]) -> anyhow::Result<Self> {
-        let mut connection = connection(url).await?;
-        let sha1 = redis::cmd("SCRIPT")
-            .arg("LOAD")
-            .arg(text)
-            .query_async(&mut connection)
-            .await?;
-        Ok(Self::Script {
-            connection,
-            sha1,
-            arguments: arguments.to_vec(),
-            unique: Cell::new(0),
-        })
-    }
-
-    /// Asks for one unit of `key`.
-    pub(crate) async fn decide(&self, key: u64) -> anyhow::Result<()> {
+    /// Asks for one unit of `key`, as one of those who ask.
+    pub(crate) async fn decide(&self, task: usize, key: u64) -> anyhow::Result<()> {
         match self {
-            Self::Ping(connection) => {
-                redis::cmd("PING")
-                    .query_async::<()>(&mut connection.clone())
-                    .await?
-            }
             Self::Tidegate { store, limit, keys } => {
                 let mut name = keys.start();
                 name.part(format!("key:{key}").as_bytes());
@@ -154,29 +195,36 @@ impl Contender {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
                 let now = Timestamp::from_nanos(u64::try_from(now)?);
                 store.charge(&[charge], now).await.context("the store decides")?;
+                Ok(())
             }
-            Self::Script {
-                connection,
-                sha1,
-                arguments,
-                unique,
-            } => {
-                unique.set(unique.get() + 1);
-                let mut call = redis::cmd("EVALSHA");
-                call.arg(sha1)
-                    .arg(1)
-                    .arg(format!("key:{key}"))
-                    .arg(arguments)
-                    .arg(unique.get());
-                let _: (i64, i64) = call.query_async(&mut connection.clone()).await?;
-            }
+            Self::Command(command) => command.call(task, key).await,
         }
+    }
+}
+
+impl Command {
+    async fn call(&self, task: usize, key: u64) -> anyhow::Result<()> {
+        self.unique.set(self.unique.get() + 1);
+        let mut call = redis::Cmd::new();
+        call.arg(&self.before);
+        if self.has_key {
+            call.arg(format!("key:{key}")).arg(&self.after);
+        }
+        if self.before.len() > 1 {
+            call.arg(self.unique.get());
+        }
+        let place = task % self.connections.len().max(1);
+        let connection = self.connections.get(place).context("a connection")?;
+        call.query_async::<redis::Value>(&mut connection.clone()).await?;
         Ok(())
     }
 }
 
-async fn connection(url: &str) -> anyhow::Result<MultiplexedConnection> {
-    Ok(redis::Client::open(url)?
-        .get_multiplexed_async_connection()
-        .await?)
+async fn connections(port: u16, count: usize) -> anyhow::Result<Vec<MultiplexedConnection>> {
+    let client = redis::Client::open(format!("redis://127.0.0.1:{port}"))?;
+    let mut connections = Vec::new();
+    for _ in 0..count {
+        connections.push(client.get_multiplexed_async_connection().await?);
+    }
+    Ok(connections)
 }

@@ -1,0 +1,1 @@
+//! Nothing of its own: `cargo xtask bench store` builds what this depends on.
