@@ -19,6 +19,9 @@ impl Display for InWords<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let policy = self.0;
         write!(f, "{}: {}", policy.name, policy.scope)?;
+        if policy.is_unlimited() {
+            return Ok(());
+        }
         if policy.mode == Mode::Shadow {
             f.write_str("\n  only rehearsed: refusals are reported, not carried out")?;
         }

@@ -38,6 +38,13 @@ pub struct Policy {
     pub(crate) reject: Option<Arc<Reject>>,
 }
 
+impl Policy {
+    /// Whether it limits nothing: what it speaks about is `unlimited`.
+    pub fn is_unlimited(&self) -> bool {
+        self.limits.is_empty()
+    }
+}
+
 /// Limits that hold for one subject, up to a moment.
 #[derive(Clone, Debug)]
 pub struct Override {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use http::{HeaderMap, HeaderValue, Method, Version};
 use tidegate_core::{HoldId, Timestamp};
-use tidegate_policy::{Body, Identity, Request};
+use tidegate_policy::{Body, Descriptor, DescriptorCall, Entry, Identity, Request};
 
 #[test]
 fn expressions_of_policies_that_do_not_match_cost_no_allocation() {
@@ -106,4 +106,34 @@ fn plain_request(headers: &HeaderMap) -> Request<'_> {
         tls: None,
         body: &Body::UNREAD,
     }
+}
+
+#[test]
+fn a_call_of_the_rate_limit_service_allocates_nothing() {
+    let set = common::set(
+        r#"
+policies:
+  - { name: one, match: { domain: shop, descriptor: [{ a: 'x*y*' }, b] }, limit: { quota: 9, window: 1s } }
+  - { name: two, match: { domain: shop, descriptor: [{ a: 'x*y*' }, b] }, key: descriptor.b, replaces: call, limit: { quota: 9, window: 1s } }
+  - { name: call, match: { domain: shop }, when: 'descriptors[0].a == "xyz"', limit: { quota: 9, window: 1s } }
+  - { name: user, match: { domain: shop, descriptor: [c] }, key: 'descriptor.c', limit: { quota: 9, window: 1s } }
+"#,
+    );
+    let descriptor = |entries: &[(&'static str, &'static str)]| Descriptor {
+        entries: entries.iter().map(|(key, value)| Entry { key, value }).collect(),
+        hits: None,
+        limit: None,
+    };
+    let descriptors = [descriptor(&[("a", "xyz"), ("b", "1")]), descriptor(&[("c", "2")])];
+    let call = DescriptorCall {
+        domain: "shop",
+        descriptors: &descriptors,
+        hits: None,
+    };
+    let mut charges = 0;
+    let seen = allocation_counter::measure(|| {
+        let planned = set.plan_descriptors(&call, HoldId(1), Timestamp::EPOCH);
+        charges = planned.plan.charges.len();
+    });
+    assert_eq!((seen.count_total, charges), (0, 3));
 }

@@ -227,7 +227,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         .map_err(BootError::System)?;
     let overview = Overview::new(gateway.pipeline().clone(), reloader.reloads().clone(), access_log);
     let overview = Arc::new(overview);
-    let is_local = |policy: &&Policy| policy.consistency == Consistency::Local;
+    let is_local = |policy: &&Policy| policy.consistency == Consistency::Local && !policy.is_unlimited();
     let facts = Facts {
         shared_store,
         per_instance: policies.iter().filter(is_local).cloned().collect(),

@@ -141,7 +141,7 @@ impl Display for Short<'_> {
         f.write_str(&self.0.name)?;
         match self.0.limits.first() {
             Some(limit) => write!(f, ": {}", in_words(&limit.limit)),
-            None => Ok(()),
+            None => f.write_str(": unlimited"),
         }
     }
 }

@@ -54,14 +54,6 @@ pub(super) fn pattern(call: &CallText, report: &mut Report<'_>) -> Option<CallPa
         .domain
         .as_ref()
         .filter(|domain| is_short("a domain", domain, report));
-    let is_empty = |domain: &&Spanned<String>| domain.value.is_empty();
-    if let Some(domain) = domain.filter(is_empty) {
-        report.error(
-            domain.at,
-            "a domain has a name",
-            "write the one that the caller names",
-        );
-    }
     let levels = match &call.descriptor {
         None => None,
         Some(descriptor) => Some(levels(descriptor, report)?),

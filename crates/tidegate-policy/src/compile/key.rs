@@ -218,6 +218,9 @@ fn unknown(text: &Spanned<String>, report: &mut Report<'_>) {
     let (first, rest) = text.value.split_once('.').unwrap_or((&text.value, ""));
     let known = ["client.ip", "identity", "method", "host"];
     let cure = match nearest(&text.value, known) {
+        _ if matches!(first, "descriptor" | "descriptors" | "domain") => {
+            "calls of the rate limit service have that: add `match: { domain: …, descriptor: … }`".to_owned()
+        }
         Some(known) => format!("did you mean `{known}`?"),
         None => match nearest(first, ["header", "cookie", "query", "path", "claims", "body"]) {
             Some(kind) if rest.is_empty() => format!("say which one: `{kind}.<name>`"),

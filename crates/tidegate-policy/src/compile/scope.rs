@@ -127,7 +127,10 @@ mod tests {
     use crate::{PolicyFile, compile};
 
     fn scope(of: &str) -> String {
-        let text = format!("policies:\n  - {{ name: a, limit: {{ quota: 1, window: 1s }}, {of} }}\n");
+        let limit = "limit: { quota: 1, window: 1s }";
+        let others =
+            ["b", "c"].map(|name| format!("  - {{ name: {name}, match: {{ domain: shop }}, {limit} }}\n"));
+        let text = format!("policies:\n  - {{ name: a, {limit}, {of} }}\n{}", others.concat());
         let file = PolicyFile {
             name: "a.yaml",
             text: &text,
@@ -176,5 +179,18 @@ mod tests {
         ] {
             assert_eq!(scope(of), words);
         }
+    }
+
+    #[test]
+    fn what_is_unlimited_is_not_said_to_be_counted() {
+        let text =
+            "policies: [{ name: a, match: { domain: shop, descriptor: [{ user: x }] }, limit: unlimited }]";
+        let compiled = compile(PolicyFile { name: "a.yaml", text }, &KeyHasher::new([0; 16])).unwrap();
+        let policy = &compiled.config.policies.policies()[0];
+        assert_eq!(
+            &*policy.scope,
+            "descriptors user = x of the domain shop, unlimited"
+        );
+        assert!(policy.is_unlimited());
     }
 }

@@ -240,7 +240,7 @@ impl<'p, 'c, 't: 'c> Planner<'p, 'c, 't> {
         if !self.speaks(policy_index, &scope) {
             return;
         }
-        if policy.limits.is_empty() {
+        if policy.is_unlimited() {
             self.replaced.extend_from_slice(&rule.replaces);
             return self.note_unlimited(subject.place);
         }
@@ -291,7 +291,7 @@ impl<'p, 'c, 't: 'c> Planner<'p, 'c, 't> {
             None => (&set.calls.stand_in, set.policies.len()),
         };
         // A policy without limits has nothing that could be counted for it.
-        let counted_for = if policy.limits.is_empty() {
+        let counted_for = if policy.is_unlimited() {
             set.policies.len()
         } else {
             policy_index

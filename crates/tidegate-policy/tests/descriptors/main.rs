@@ -1,11 +1,17 @@
 //! Calls of the rate limit service: which policies speak about them, and which counters they name.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "only tests")]
 
+mod bounds;
+mod charges;
+#[path = "../common/mod.rs"]
 mod common;
+mod model;
 
 use common::set;
 use tidegate_core::{HoldId, Key, Timestamp};
 use tidegate_policy::{Descriptor, DescriptorCall, DescriptorPlan, Entry, PolicySet};
 
+/// A limit that every policy may have.
 const LIMIT: &str = "limit: { algorithm: fixed_window, quota: 10, window: 1m }";
 
 fn now() -> Timestamp {
