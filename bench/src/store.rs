@@ -4,6 +4,7 @@
 //! it can decide per second is its inverse.
 
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -58,6 +59,8 @@ const CELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/release/libredis
 /// The cores: the server has one, everything that asks the other.
 const SERVER_CORE: u8 = 0;
 const CLIENT_CORE: usize = 1;
+/// Tasks that fill the server before a turn.
+const FILLERS: u64 = 256;
 
 /// What one turn showed.
 struct Turn {
@@ -122,17 +125,17 @@ struct Load {
 impl Load {
     fn turn(self, runtime: &Runtime, kind: Kind, port: u16) -> anyhow::Result<Turn> {
         runtime.block_on(async {
-            let contender = Contender::connect(kind, port, self.concurrency).await?;
+            let contender = Rc::new(Contender::connect(kind, port, self.concurrency).await?);
             let mut asks = redis::Client::open(format!("redis://127.0.0.1:{port}"))?
                 .get_multiplexed_async_connection()
                 .await?;
             redis::cmd("FLUSHALL").query_async::<()>(&mut asks).await?;
-            // The first calls load scripts and make connections.
+            // The first calls load scripts and make connections. Then all keys are there, as they are in use.
             contender.decide(0, 0).await?;
+            self.fill(&contender).await?;
             let before = server_cpu(&mut asks).await?;
             let begun = Instant::now();
             let local = tokio::task::LocalSet::new();
-            let contender = std::rc::Rc::new(contender);
             let tasks: Vec<_> = (0..self.concurrency)
                 .map(|task| {
                     let contender = contender.clone();
@@ -161,6 +164,30 @@ impl Load {
                 slow_us: at(99),
             })
         })
+    }
+
+    /// Asks once for each key, many at one time over one connection.
+    async fn fill(self, contender: &Rc<Contender>) -> anyhow::Result<()> {
+        let local = tokio::task::LocalSet::new();
+        let tasks: Vec<_> = (0..FILLERS)
+            .map(|first| {
+                let (contender, keys) = (Rc::clone(contender), self.keys);
+                local.spawn_local(async move {
+                    for key in (first..keys).step_by(FILLERS as usize) {
+                        contender.decide(0, key).await?;
+                    }
+                    anyhow::Ok(())
+                })
+            })
+            .collect();
+        local
+            .run_until(async {
+                for task in tasks {
+                    task.await??;
+                }
+                anyhow::Ok(())
+            })
+            .await
     }
 
     /// One of those who ask: again and again, each time another key. How long each took, in nanoseconds.
