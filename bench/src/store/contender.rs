@@ -107,6 +107,9 @@ pub(crate) struct Command {
     unique: Cell<u64>,
 }
 
+/// How long anybody waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What the buckets hold, and get back in a second.
 const CAPACITY: u64 = 10_000_000;
 const PER_SECOND: u64 = 1;
@@ -162,7 +165,7 @@ impl Contender {
 
     async fn tidegate(port: u16, limit: Limit) -> anyhow::Result<Self> {
         let settings = Settings {
-            timeout: Duration::from_secs(10),
+            timeout: PATIENCE,
             ..Settings::new(Servers::Single(Address::new("127.0.0.1", port)))
         };
         let contender = Self::Tidegate {
@@ -224,7 +227,12 @@ async fn connections(port: u16, count: usize) -> anyhow::Result<Vec<MultiplexedC
     let client = redis::Client::open(format!("redis://127.0.0.1:{port}"))?;
     let mut connections = Vec::new();
     for _ in 0..count {
-        connections.push(client.get_multiplexed_async_connection().await?);
+        let patient = redis::AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+        connections.push(
+            client
+                .get_multiplexed_async_connection_with_config(&patient)
+                .await?,
+        );
     }
     Ok(connections)
 }
