@@ -19,6 +19,7 @@ mod identity;
 mod plan;
 mod policy;
 mod problem;
+pub mod reading;
 mod request;
 mod schedule;
 mod set;

@@ -4,7 +4,7 @@ use super::node::{Node, Place, Spanned, Value};
 use super::report::{Report, any_of, nearest, quoted};
 
 /// The fields of one mapping.
-pub(crate) struct Fields<'n> {
+pub struct Fields<'n> {
     entries: &'n [(Spanned<String>, Node)],
     known: Vec<&'static str>,
     /// Names that are known only to be refused with words of their own.
@@ -16,7 +16,7 @@ pub(crate) struct Fields<'n> {
 
 impl<'n> Fields<'n> {
     /// The fields of `node`, which describes `what`.
-    pub(crate) fn of(node: &'n Node, what: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    pub fn of(node: &'n Node, what: &'static str, report: &mut Report<'_>) -> Option<Self> {
         let Value::Map(entries) = &node.value else {
             let message = format!("{what} is a mapping, and this is {}", node.value.kind());
             report.error(node.at, message, format!("write {what} as `name: value` lines"));
@@ -32,7 +32,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The value of the field `name`, if it was written.
-    pub(crate) fn take(&mut self, name: &'static str) -> Option<&'n Node> {
+    pub fn take(&mut self, name: &'static str) -> Option<&'n Node> {
         self.known.push(name);
         self.entries
             .iter()
@@ -52,7 +52,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Where the name of the field `name` stands.
-    pub(crate) fn place(&self, name: &str) -> Option<Place> {
+    pub fn place(&self, name: &str) -> Option<Place> {
         self.entries
             .iter()
             .find(|(key, _)| key.value == name)
@@ -60,7 +60,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The value of a field that must be there.
-    pub(crate) fn require(
+    pub fn require(
         &mut self,
         name: &'static str,
         example: &str,
@@ -75,7 +75,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The value of the field `name` as `read` makes it.
-    pub(crate) fn read<T>(
+    pub fn read<T>(
         &mut self,
         name: &'static str,
         report: &mut Report<'_>,
@@ -85,7 +85,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Reports every field nobody asked for.
-    pub(crate) fn finish(self, report: &mut Report<'_>) {
+    pub fn finish(self, report: &mut Report<'_>) {
         #[cfg(test)]
         asked::note(self.what, &self.known);
         for (key, _) in self.entries {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::report::{Report, quoted};
+use crate::PolicyFile;
 
 /// The longest policy file, in bytes.
 pub(crate) const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
@@ -27,7 +28,7 @@ pub(crate) const MAX_COPIED_BYTES: usize = MAX_FILE_BYTES;
 /// Where something begins, from 1, and how many characters of its line it takes. Lines of several files are counted on from one to the
 /// next; the report knows which file a line is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     pub(crate) line: usize,
     pub(crate) column: usize,
     pub(crate) width: usize,
@@ -35,11 +36,16 @@ pub(crate) struct Place {
 
 impl Place {
     /// The beginning of a file.
-    pub(crate) const START: Self = Self {
+    pub const START: Self = Self {
         line: 1,
         column: 1,
         width: 1,
     };
+
+    /// What sorts places as they follow each other.
+    pub fn order(self) -> (usize, usize) {
+        (self.line, self.column)
+    }
 
     fn of(span: Span, lines_before: usize) -> Self {
         let one_line = span.start.line() == span.end.line();
@@ -53,17 +59,19 @@ impl Place {
 
 /// Something written, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Spanned<T> {
-    pub(crate) value: T,
-    pub(crate) at: Place,
+pub struct Spanned<T> {
+    /// What was written.
+    pub value: T,
+    /// Where.
+    pub at: Place,
 }
 
 /// A value and where it was written.
-pub(crate) type Node = Spanned<Value>;
+pub type Node = Spanned<Value>;
 
 /// A value of YAML.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub enum Value {
     /// Nothing, `~` or `null`.
     Nothing,
     /// A scalar, as written, without its quotes.
@@ -76,7 +84,7 @@ pub(crate) enum Value {
 
 impl Value {
     /// What messages call it.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
             Self::Text(_) => "a text",
@@ -130,6 +138,17 @@ impl Size {
 /// The tree of the one document in `text`. None, after an error in `report`, if there is none to be had.
 pub(crate) fn parse(text: &str, report: &mut Report<'_>) -> Option<Node> {
     parse_behind(text, 0, report)
+}
+
+/// The trees of `files`, which `report` is of. One is missing, after an error, where there is none to be had.
+pub fn parse_all(files: &[PolicyFile<'_>], report: &mut Report<'_>) -> Vec<Node> {
+    let mut roots = Vec::new();
+    let mut lines_before = 0;
+    for file in files {
+        roots.extend(parse_behind(file.text, lines_before, report));
+        lines_before += file.text.lines().count() + 1;
+    }
+    roots
 }
 
 /// The same of a file that comes behind others, which have so many lines.

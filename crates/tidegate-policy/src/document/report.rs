@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::node::Place;
 use super::within;
+use crate::PolicyFile;
 use crate::problem::{MAX_PROBLEMS, Problem, Problems, Severity};
 
 /// The longest piece of a line shown, in characters.
@@ -16,7 +17,7 @@ const MAX_SHOWN: usize = 60;
 
 /// Everything found wrong with a file so far.
 #[derive(Debug)]
-pub(crate) struct Report<'a> {
+pub struct Report<'a> {
     /// Each file, and how many lines come before it.
     files: Vec<(&'a str, usize)>,
     /// The lines of all files, with one more behind each.
@@ -35,8 +36,23 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
+    /// Nothing found yet in `files`.
+    pub fn of(files: &[PolicyFile<'a>]) -> Self {
+        let mut report = Self::empty();
+        for file in files {
+            report.begin(file.name, file.text);
+        }
+        report
+    }
+
     pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
-        let mut report = Self {
+        let mut report = Self::empty();
+        report.begin(file, text);
+        report
+    }
+
+    fn empty() -> Self {
+        Self {
             files: Vec::new(),
             lines: Vec::new(),
             errors: Vec::new(),
@@ -45,9 +61,7 @@ impl<'a> Report<'a> {
             warning_count: 0,
             secret_lines: Vec::new(),
             expiries: Vec::new(),
-        };
-        report.begin(file, text);
-        report
+        }
     }
 
     /// Another file begins. How many lines come before it.
@@ -61,12 +75,18 @@ impl<'a> Report<'a> {
     }
 
     /// Where `at` is, for messages about another place: `line 3`, or `line 3 of b.yaml` if there are several files.
-    pub(crate) fn line_in_words(&self, at: Place) -> String {
+    pub fn line_in_words(&self, at: Place) -> String {
         let (file, line) = self.file_of(at);
         match &*self.files {
             [_] => format!("line {line}"),
             _ => format!("line {line} of {file}"),
         }
+    }
+
+    /// Where `at` is, as compilers print it: `b.yaml:3:5`.
+    pub fn place_in_words(&self, at: Place) -> String {
+        let (file, line) = self.file_of(at);
+        format!("{file}:{line}:{}", at.column)
     }
 
     /// The file of `at`, and the line in it.
@@ -79,7 +99,7 @@ impl<'a> Report<'a> {
     }
 
     /// Something that keeps the file from being used: what is wrong at `at`, and what to write instead.
-    pub(crate) fn error(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
+    pub fn error(&mut self, at: Place, message: impl Into<String>, cure: impl Into<String>) {
         self.error_count += 1;
         if self.errors.len() < MAX_PROBLEMS {
             let problem = self.problem(Severity::Error, at, message.into(), cure.into());
@@ -127,7 +147,7 @@ impl<'a> Report<'a> {
     }
 
     /// How many errors were found so far: whoever compares it with an earlier count knows whether a part was right.
-    pub(crate) fn errors(&self) -> usize {
+    pub fn errors(&self) -> usize {
         self.error_count
     }
 
@@ -137,7 +157,7 @@ impl<'a> Report<'a> {
     }
 
     /// The problems, in the order of the file: errors before warnings where there are too many.
-    pub(crate) fn finish(self) -> Problems {
+    pub fn finish(self) -> Problems {
         let mut each = self.errors;
         each.extend(self.warnings);
         each.truncate(MAX_PROBLEMS);
@@ -185,7 +205,7 @@ impl<'a> Report<'a> {
 }
 
 /// `text` as messages show it: in backticks, on one line, cut when long.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_SHOWN).map(printable).collect();
     if text.chars().nth(MAX_SHOWN).is_some() {
         shown.push('…');

@@ -8,7 +8,7 @@ use super::node::{Node, Spanned, Value};
 use super::report::{Report, any_of, nearest, quoted};
 
 /// `node` as a text of at least one character.
-pub(crate) fn text(node: &Node, report: &mut Report<'_>) -> Option<Spanned<String>> {
+pub fn text(node: &Node, report: &mut Report<'_>) -> Option<Spanned<String>> {
     let text = raw(node, "a text", report)?;
     if text.is_empty() {
         report.error(
@@ -22,7 +22,7 @@ pub(crate) fn text(node: &Node, report: &mut Report<'_>) -> Option<Spanned<Strin
 }
 
 /// `node` as a whole number of at least 0.
-pub(crate) fn integer(node: &Node, report: &mut Report<'_>) -> Option<Spanned<u64>> {
+pub fn integer(node: &Node, report: &mut Report<'_>) -> Option<Spanned<u64>> {
     let text = raw(node, "a whole number", report)?;
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return match text.parse() {
@@ -43,12 +43,12 @@ pub(crate) fn integer(node: &Node, report: &mut Report<'_>) -> Option<Spanned<u6
 }
 
 /// `node` as `true` or `false`.
-pub(crate) fn boolean(node: &Node, report: &mut Report<'_>) -> Option<Spanned<bool>> {
+pub fn boolean(node: &Node, report: &mut Report<'_>) -> Option<Spanned<bool>> {
     choice(node, &[("true", true), ("false", false)], report)
 }
 
 /// `node` as one of `words`.
-pub(crate) fn choice<T: Copy>(
+pub fn choice<T: Copy>(
     node: &Node,
     words: &[(&'static str, T)],
     report: &mut Report<'_>,
