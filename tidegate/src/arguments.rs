@@ -1,5 +1,6 @@
 //! What was typed.
 
+mod import;
 mod keys;
 
 use std::net::{IpAddr, SocketAddr};
@@ -11,6 +12,7 @@ use clap_complete::Shell;
 use tidegate_policy::{Admin, ServerUrl};
 use tidegate_server::logs::{LogFilter, LogFormat};
 
+pub(crate) use import::ImportCommand;
 pub(crate) use keys::{
     AddKeyArguments, KeysCommand, ListKeysArguments, RevokeKeyArguments, SetTierArguments,
 };
@@ -129,6 +131,9 @@ pub(crate) enum Command {
     /// Add, list and revoke API keys that live in the shared store, and change tiers.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Turn files of another limiter into a policy file.
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Print the JSON Schema of policy files, for editors.
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema(SchemaArguments),

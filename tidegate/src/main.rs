@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod explain;
 mod hash_key;
+mod import;
 mod keys;
 mod output;
 mod schema;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::HashKey(arguments) => hash_key::run(&arguments),
+        Command::Import(command) => import::run(&command),
         Command::Keys(command) => keys::run(&command),
         Command::Schema(arguments) => schema::print(&arguments),
         Command::Completions { shell } => completions::print(shell),

@@ -36,6 +36,14 @@ pub const BUILT_IN: &str = include_str!("../../../examples/tidegate.yaml");
 /// The largest file that is read, in bytes. 10,000 policies need less.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
 
+/// The text of `input`, called `name` in messages, within the bound of a file.
+///
+/// # Errors
+/// [`LoadError::Unreadable`]
+pub fn read_text(name: &str, input: impl Read) -> Result<String, LoadError> {
+    files::read_text(input).map_err(|error| LoadError::unreadable(name, error))
+}
+
 /// Where policies come from.
 #[derive(Clone, Debug)]
 pub struct PolicySource {
@@ -101,7 +109,7 @@ impl PolicySource {
     /// # Errors
     /// [`LoadError::Unreadable`]
     pub fn read_from(name: &str, input: impl Read) -> Result<Self, LoadError> {
-        let text = files::read_text(input).map_err(|error| LoadError::unreadable(name, error))?;
+        let text = read_text(name, input)?;
         Ok(Self {
             name: name.to_owned(),
             place: Place::Text(text),

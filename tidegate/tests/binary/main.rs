@@ -6,6 +6,7 @@ mod check;
 mod errors;
 mod explain;
 mod handover;
+mod import;
 mod keys;
 mod process;
 mod readme;
