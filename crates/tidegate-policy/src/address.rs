@@ -32,6 +32,21 @@ impl Gateway {
     pub fn client(&self, peer: IpAddr, fields: &HeaderMap) -> IpAddr {
         self.trust.client(peer, fields, self.forwarded_field)
     }
+
+    /// The same for a request that was sent to `caller`, a proxy that is believed about it and asks before it forwards. None if the field
+    /// names nobody: then all clients of the proxy would be one.
+    pub fn client_behind(&self, caller: IpAddr, fields: &HeaderMap) -> Option<IpAddr> {
+        let (mut hops, mut reporters) = (1, 0_usize);
+        if let Trust::Hops(count) = &self.trust {
+            hops = count.get();
+        }
+        let trusts = |reporter| {
+            reporters += 1;
+            reporters <= usize::from(hops) || self.trust.names(reporter)
+        };
+        let client = follow(canonical(caller), fields, self.forwarded_field, trusts);
+        (reporters > 1).then_some(client)
+    }
 }
 
 impl Trust {

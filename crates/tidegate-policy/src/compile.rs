@@ -5,6 +5,7 @@ mod answers;
 mod body;
 mod call;
 mod consistency;
+mod doors;
 mod expression;
 mod forwarding;
 mod free_keys;
@@ -116,7 +117,7 @@ pub fn compile_all(
 /// What the file means, as far as it could be read: where `report` has errors, something is missing from it.
 fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
     let document = crate::document::Document::read(root, report);
-    let gateway = gateway::gateway(&document.gateway, report);
+    let gateway = gateway::gateway(&document, report);
     let forwarding = forwarding::forwarding(&document, report);
     let identity = identity::identity(&document.identity, document.store.as_ref(), report);
     let policies = policy::policies(

@@ -1,5 +1,6 @@
 //! What a policy file means: settings that cannot be wrong, with their defaults.
 
+mod door;
 mod forwarding;
 mod gateway;
 mod identity;
@@ -9,6 +10,7 @@ mod operations;
 pub(crate) mod store;
 mod upstream;
 
+pub use door::{Callers, Door};
 pub use forwarding::Forwarding;
 pub use gateway::{Bounds, ForwardedField, Gateway, Timeouts, Trust};
 pub use identity::{

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod answers;
 pub(crate) mod body;
 pub(crate) mod descriptor;
+pub(crate) mod doors;
 pub(crate) mod fields;
 pub(crate) mod folder;
 pub(crate) mod gateway;
@@ -28,6 +29,7 @@ mod within;
 
 use access::AccessText;
 use answers::AnswersText;
+use doors::DoorText;
 use fields::Fields;
 use gateway::GatewayText;
 use identity::IdentityText;
@@ -45,6 +47,7 @@ pub(crate) const MAX_POLICIES: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     pub(crate) gateway: GatewayText,
+    pub(crate) doors: Vec<DoorText>,
     pub(crate) upstreams: Vec<UpstreamText>,
     pub(crate) routes: Vec<RouteText>,
     pub(crate) store: Option<StoreText>,
@@ -66,6 +69,7 @@ impl Document {
             gateway: fields
                 .read("gateway", report, GatewayText::read)
                 .unwrap_or_default(),
+            doors: fields.read("doors", report, doors::doors).unwrap_or_default(),
             upstreams: fields
                 .read("upstreams", report, upstream::upstreams)
                 .unwrap_or_default(),

@@ -32,8 +32,8 @@ pub use answer::{Answers, ERRORS, Liking, RateLimitForm, XRateLimit, is_reserved
 pub use call::{Descriptor, DescriptorCall, DescriptorPlan, Entry};
 pub use compile::{Compiled, PolicyFile, compile, compile_all};
 pub use config::{
-    AccessLog, Admin, ApiKeySettings, Bounds, CertificateFiles, ClientAuth, ClientCertificate, Config,
-    Demand, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, HostPort,
+    AccessLog, Admin, ApiKeySettings, Bounds, Callers, CertificateFiles, ClientAuth, ClientCertificate,
+    Config, Demand, Door, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, HostPort,
     IdentitySettings, JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, Listener, ListenerTls,
     LogTarget, Logged, NamedFile, ProofOrder, ProxyProtocol, RequestIds, SecretPlace, Server, ServerUrl,
     SharedStore, StoreLogin, StorePlace, StoreSettings, StoreTls, StoredKeySettings, Timeouts, TlsVersion,

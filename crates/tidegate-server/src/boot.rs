@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
 use tidegate_policy::{
-    Admin, Consistency, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, SharedStore, Upstream,
+    Admin, Consistency, Door, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, SharedStore, Upstream,
 };
 use tidegate_store::{Memory, Redis, redis};
 use tokio::runtime::{Builder, Runtime};
@@ -85,7 +85,8 @@ pub struct Server {
 #[derive(Debug)]
 struct Facts {
     listening: Vec<SocketAddr>,
-    speak_tls: Vec<bool>,
+    /// What is spoken at each of these addresses, and whether over TLS.
+    spoken: Vec<(Door, bool)>,
     forwarding: Forwarding,
     policies_name: String,
     policies: Vec<Policy>,
@@ -100,13 +101,23 @@ impl Server {
         &self.facts.listening
     }
 
-    /// The same, each with the scheme of its URLs: `http` or `https`.
+    /// Those of the gateway, each with the scheme of its URLs: `http` or `https`.
     pub fn urls(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+        let gateways = self.spoken().filter(|(door, ..)| *door == Door::Gateway);
+        gateways.map(|(_, scheme, address)| (scheme, address))
+    }
+
+    /// Those of the doors beside the gateway, each with the scheme of its URLs.
+    pub fn doors(&self) -> impl Iterator<Item = (Door, &'static str, SocketAddr)> {
+        self.spoken().filter(|(door, ..)| *door != Door::Gateway)
+    }
+
+    fn spoken(&self) -> impl Iterator<Item = (Door, &'static str, SocketAddr)> {
         let Facts {
-            listening, speak_tls, ..
+            listening, spoken, ..
         } = &self.facts;
-        let scheme = |is_tls: &bool| if *is_tls { "https" } else { "http" };
-        speak_tls.iter().map(scheme).zip(listening.iter().copied())
+        let spoken = spoken.iter().zip(listening);
+        spoken.map(|((door, has_tls), address)| (*door, door.scheme(*has_tls), *address))
     }
 
     /// Where the admin listener is, if there is one.
@@ -182,7 +193,9 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         warnings,
     } = loader.load(&mut files)?;
     let forwarding = live.config.forwarding.clone();
-    let speak_tls = live.tls.iter().map(Option::is_some).collect();
+    let listeners = live.config.gateway.listen.iter().zip(&live.tls);
+    let spoken = listeners.map(|(listener, tls)| (listener.door, tls.is_some()));
+    let spoken = spoken.collect();
     let mut settings = Settings::configured(&live.config.gateway, &live.tls);
     settings.timeouts.drain = options.drain;
     settings.access_log = access_log(live.config.access_log.as_ref())?;
@@ -232,7 +245,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
         shared_store,
         per_instance: policies.iter().filter(is_local).cloned().collect(),
         listening: gateway.local_addrs().to_vec(),
-        speak_tls,
+        spoken,
         forwarding,
         policies_name,
         policies,

@@ -11,7 +11,6 @@ mod connection;
 mod crowd;
 mod deadline;
 mod dial;
-mod door;
 mod fault;
 mod fields;
 mod forward;
@@ -24,6 +23,7 @@ mod proxy_header;
 mod request_id;
 mod roster;
 mod secure;
+mod session;
 mod settings;
 mod socket;
 mod stream;
@@ -44,8 +44,9 @@ use std::time::Duration;
 use tidegate_store::Store;
 use tokio::sync::{oneshot, watch};
 
-pub(crate) use body::Progress;
+pub(crate) use body::{Progress, ResponseBody};
 pub(crate) use listen::{listen, refuse_shared};
+pub(crate) use session::Session;
 pub use settings::{Bounds, Listener, Settings, Timeouts};
 
 use crate::pipeline::Pipeline;

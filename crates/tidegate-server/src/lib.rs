@@ -6,6 +6,7 @@ pub mod boot;
 pub mod clock;
 pub mod counters;
 pub mod demo;
+mod doors;
 pub mod gateway;
 mod handover;
 pub mod key_lookups;

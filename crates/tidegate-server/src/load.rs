@@ -9,12 +9,14 @@ mod upstream_tls;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tidegate_core::KeyHasher;
 use tidegate_policy::{
-    Access, Config, FileReport, Forwarding, Identifier, PolicyFile, Problems, Tokens, Upstream, compile_all,
+    Access, Config, Door, FileReport, Forwarding, Identifier, PolicyFile, Problems, Tokens, Upstream,
+    compile_all,
 };
 
 use tidegate_store::redis;
@@ -301,6 +303,16 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// The gateway listens at `address` alone, without TLS, whatever the file says; doors stay where they are.
+    pub fn listen_at(&mut self, address: SocketAddr) {
+        let listen = &mut self.config.gateway.listen;
+        let mut kept = listen.iter().map(|listener| listener.door != Door::Gateway);
+        self.tls.retain(|_| kept.next().unwrap_or(false));
+        listen.retain(|listener| listener.door != Door::Gateway);
+        listen.insert(0, address.into());
+        self.tls.insert(0, None);
+    }
+
     /// What no route matches goes to `upstream`, whatever the file says.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::{Problems, Upstream};
+use tidegate_policy::{Gateway, Problems, Upstream};
 use tidegate_store::redis;
 
 use crate::boot::BootError;
@@ -47,15 +47,16 @@ impl Loader {
     /// What the files mean now. `files` then knows which they are, whether or not they can be used.
     pub(crate) fn load(&self, files: &mut Files) -> Result<Ready, BootError> {
         let mut loaded = self.source.load_from(files, &self.hasher)?;
-        let config = &mut loaded.config;
-        if let Some(address) = self.flags.listen {
-            config.gateway.listen = vec![address.into()];
-            loaded.tls = vec![None];
+        let forwards = loaded.config.gateway.forwards();
+        match (self.flags.listen, &self.flags.protected) {
+            (Some(address), _) => loaded.listen_at(address),
+            (None, Some(_)) if !forwards => loaded.listen_at(Gateway::usual_address()),
+            (None, _) => {}
         }
         match &self.flags.protected {
             Some(Protected::Rest(upstream)) => loaded.protect(upstream)?,
             Some(Protected::All(upstream)) => loaded.protect_only(upstream)?,
-            None if config.forwarding.is_empty() => {
+            None if loaded.config.forwarding.is_empty() && loaded.config.gateway.forwards() => {
                 return Err(BootError::NoUpstream {
                     policies_name: self.source.name().to_owned(),
                 });

@@ -43,8 +43,8 @@ pub struct Pipeline<S> {
 
 /// Who sends a request.
 pub(crate) struct Caller<'c, D> {
-    /// Who opened the connection.
-    pub(crate) peer: IpAddr,
+    /// Its address, behind all proxies that are believed.
+    pub(crate) client: IpAddr,
     /// The TLS it is spoken over.
     pub(crate) tls: Option<&'c Tls>,
     /// Who reads its body, if a policy looks at it.
@@ -139,13 +139,12 @@ impl<S: Store> Pipeline<S> {
     ) -> Admission<'l, D::Early> {
         let mut now = record.started();
         let Config {
-            gateway,
             access,
             answers,
             policies,
             ..
         } = &live.config;
-        let client = gateway.client(caller.peer, request.headers());
+        let client = caller.client;
         let bare = view(request, caller.tls, client);
         record.is_from(client);
         if access.denies_address(client, now) {

@@ -88,6 +88,18 @@ impl Gateway {
         )
     }
 
+    /// Starts `tidegate serve` with these policies and the doors in them, the first of which is its address. There is nothing to forward
+    /// to.
+    pub fn doors(policies: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tidegate.yaml");
+        fs::write(&file, format!("admin: 'off'\n{policies}")).unwrap();
+        Self {
+            _folder: Some(folder),
+            ..Self::start_with(&["serve", "--config", file.to_str().unwrap()])
+        }
+    }
+
     /// Starts it on `listen`.
     pub fn start_on(listen: &str, arguments: &[&str]) -> Self {
         Self::start_with(&[arguments, &["--listen", listen]].concat())

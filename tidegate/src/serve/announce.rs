@@ -41,6 +41,10 @@ fn events(server: &Server) {
     for route in &server.forwarding().routes {
         tracing::info!(route = %RouteInWords(server.forwarding(), route), "a route");
     }
+    for (door, scheme, address) in server.doors() {
+        let door = door.name();
+        tracing::info!(%address, scheme, door, policies = server.policies_name(), "listening");
+    }
     for (scheme, address) in server.urls() {
         tracing::info!(%address, scheme, upstream = %Rest(server.forwarding()), policies = server.policies_name(), "listening");
     }
@@ -56,22 +60,17 @@ impl Display for Page<'_> {
         for (scheme, address) in server.urls() {
             writeln!(f, "  gateway   {scheme}://{address}")?;
         }
+        for (door, scheme, address) in server.doors() {
+            writeln!(f, "  {:<9} {scheme}://{address}", door.name())?;
+        }
         if let Some(address) = server.admin() {
             writeln!(
                 f,
                 "  admin     http://{address} (/metrics, /livez, /readyz, /status)"
             )?;
         }
-        let whose = if server.has_demo() { " (the demo)" } else { "" };
-        let forwarding = server.forwarding();
-        writeln!(f, "  origin    {}{whose}", Rest(forwarding))?;
-        for route in forwarding.routes.iter().take(MAX_SHOWN) {
-            writeln!(f, "            {}", RouteInWords(forwarding, route))?;
-        }
-        let default = forwarding.default.unwrap_or(usize::MAX);
-        let others = forwarding.upstreams.iter().enumerate();
-        for (_, upstream) in others.filter(|(place, _)| *place != default).take(MAX_SHOWN) {
-            writeln!(f, "            {upstream}")?;
+        if server.urls().next().is_some() {
+            write!(f, "{}", Origins(server))?;
         }
         writeln!(f, "  policies  {}", server.policies_name())?;
         for policy in server.policies().iter().take(MAX_SHOWN) {
@@ -95,6 +94,26 @@ impl Display for Page<'_> {
             }
         }
         f.write_str("Ctrl-C stops it and lets requests in flight finish.")
+    }
+}
+
+/// Where requests go.
+struct Origins<'a>(&'a Server);
+
+impl Display for Origins<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let whose = if self.0.has_demo() { " (the demo)" } else { "" };
+        let forwarding = self.0.forwarding();
+        writeln!(f, "  origin    {}{whose}", Rest(forwarding))?;
+        for route in forwarding.routes.iter().take(MAX_SHOWN) {
+            writeln!(f, "            {}", RouteInWords(forwarding, route))?;
+        }
+        let default = forwarding.default.unwrap_or(usize::MAX);
+        let others = forwarding.upstreams.iter().enumerate();
+        for (_, upstream) in others.filter(|(place, _)| *place != default).take(MAX_SHOWN) {
+            writeln!(f, "            {upstream}")?;
+        }
+        Ok(())
     }
 }
 

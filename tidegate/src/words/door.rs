@@ -3,7 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use tidegate_policy::{
-    ApiKeySettings, Config, Demand, KeyPlace, Listener, ListenerTls, ProofOrder, TokenPlace, Trust,
+    ApiKeySettings, Callers, Config, Demand, Door, KeyPlace, Listener, ListenerTls, ProofOrder, TokenPlace,
+    Trust,
 };
 
 /// Where the gateway listens, whom it believes, knows and lets in: a line for each.
@@ -13,7 +14,14 @@ impl Display for DoorInWords<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let config = self.0;
         for listener in &config.gateway.listen {
-            write!(f, "listens on {}", ListenerInWords(listener))?;
+            match listener.door {
+                Door::Gateway => f.write_str("listens on ")?,
+                door => write!(f, "answers {} on ", door.name())?,
+            }
+            write!(f, "{}", ListenerInWords(listener))?;
+            if let Callers::Among(networks) = &listener.callers {
+                write!(f, ", to {} alone", listed(networks, " and "))?;
+            }
             let proxied = listener.proxy_protocol.is_some();
             f.write_str(if proxied {
                 ", behind proxies that speak the PROXY protocol\n"
@@ -45,9 +53,12 @@ struct ListenerInWords<'a>(&'a Listener);
 
 impl Display for ListenerInWords<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Listener { address, tls, .. } = self.0;
+        let Listener {
+            address, tls, door, ..
+        } = self.0;
+        let scheme = door.scheme(tls.is_some());
         let Some(tls) = tls else {
-            return write!(f, "http://{address}");
+            return write!(f, "{scheme}://{address}");
         };
         let ListenerTls {
             certificates,
@@ -61,7 +72,7 @@ impl Display for ListenerInWords<'_> {
             .collect();
         write!(
             f,
-            "https://{address}, TLS {} or newer, with {}",
+            "{scheme}://{address}, TLS {} or newer, with {}",
             min_version.as_str(),
             certificates.join(" and ")
         )?;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{AddressPart, MAX_FORWARDED_BYTES, MAX_FORWARDED_ENTRIES, Prefixes, canonical, entry};
 
 mod forwarded;
-use crate::{ForwardedField, Trust};
+use crate::{ForwardedField, Gateway, Trust};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -324,4 +324,33 @@ proptest! {
         let all: Vec<_> = forged.into_iter().chain(honest).collect();
         prop_assert_eq!(trust.client(ip("10.0.0.1"), &fields(&all), ForwardedField::XForwardedFor), canonical(client));
     }
+}
+
+#[test]
+fn a_proxy_that_asks_is_believed_once_whoever_is_trusted_besides() {
+    let behind = |trust: Trust, lines: &[&str]| {
+        let gateway = Gateway {
+            trust,
+            ..Gateway::default()
+        };
+        gateway.client_behind(ip("127.0.0.1"), &forwarded(lines))
+    };
+    let lines = ["192.0.2.1, 10.0.0.2", "10.0.0.3"];
+    for (trust, client) in [
+        (Trust::Nobody, "10.0.0.3"),
+        (proxies(&["10.0.0.3/32"]), "10.0.0.2"),
+        (proxies(&["10.0.0.0/8"]), "192.0.2.1"),
+        (proxies(&["127.0.0.1/32"]), "10.0.0.3"),
+        (hops(1), "10.0.0.3"),
+        (hops(2), "10.0.0.2"),
+    ] {
+        assert_eq!(behind(trust.clone(), &lines), Some(ip(client)), "{trust:?}");
+    }
+    assert_eq!(behind(Trust::Nobody, &[]), None);
+    assert_eq!(behind(Trust::Nobody, &["unknown"]), None);
+    assert_eq!(behind(proxies(&["0.0.0.0/0"]), &["192.0.2.1, unknown"]), None);
+    assert_eq!(
+        behind(Trust::Nobody, &["unknown, ::ffff:192.0.2.1"]),
+        Some(ip("192.0.2.1"))
+    );
 }

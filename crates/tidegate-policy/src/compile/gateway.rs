@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::listener;
-use crate::config::{Bounds, ForwardedField, Gateway, Timeouts, Trust};
+use super::{doors, listener};
+use crate::config::{Bounds, ForwardedField, Gateway, Listener, Timeouts, Trust};
+use crate::document::Document;
 use crate::document::gateway::{BoundsText, GatewayText, TimeoutsText};
 use crate::document::node::Spanned;
 use crate::document::report::{Report, quoted};
@@ -42,14 +43,12 @@ const REQUESTS: RangeInclusive<u64> = 1..=1_000_000_000;
 /// How many bytes of a body may have to come per second: none to 1 GiB.
 const BODY_RATE: RangeInclusive<u64> = 0..=1 << 30;
 
-pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
+pub(super) fn gateway(document: &Document, report: &mut Report<'_>) -> Gateway {
     let default = Gateway::default();
+    let text = &document.gateway;
     judge_proxy_protocol(text, report);
     Gateway {
-        listen: text
-            .listen
-            .as_ref()
-            .map_or(default.listen, |texts| listener::listeners(texts, report)),
+        listen: listen(document, default.listen, report),
         trust: trust(text, report),
         forwarded_field: forwarded_field(text, report),
         timeouts: timeouts(&text.timeouts, report),
@@ -64,6 +63,20 @@ pub(super) fn gateway(text: &GatewayText, report: &mut Report<'_>) -> Gateway {
             .as_ref()
             .map_or(default.request_ids, |ids| ids.value),
     }
+}
+
+/// The gateway's own listeners, and the doors beside it. Who wants doors alone speaks of nothing that would be forwarded.
+fn listen(document: &Document, usual: Vec<Listener>, report: &mut Report<'_>) -> Vec<Listener> {
+    let text = &document.gateway;
+    let forwards = text.upstream.is_some() || !document.upstreams.is_empty() || !document.routes.is_empty();
+    let mut listen = match &text.listen {
+        Some(texts) => listener::listeners(texts, report),
+        None if forwards || document.doors.is_empty() => usual,
+        None => Vec::new(),
+    };
+    let doors = doors::doors(&document.doors, &listen, report);
+    listen.extend(doors);
+    listen
 }
 
 fn trust(text: &GatewayText, report: &mut Report<'_>) -> Trust {
@@ -112,7 +125,7 @@ fn forwarded_field(text: &GatewayText, report: &mut Report<'_>) -> ForwardedFiel
     field.value
 }
 
-fn network(text: &Spanned<String>, report: &mut Report<'_>) -> Option<IpNet> {
+pub(super) fn network(text: &Spanned<String>, report: &mut Report<'_>) -> Option<IpNet> {
     let single = text.value.parse::<IpAddr>().map(IpNet::from).ok();
     let network = match single {
         Some(network) => network,

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use super::gateway::parsed;
 use crate::config::{
-    CertificateFiles, ClientAuth, Demand, Listener, ListenerTls, NamedFile, TlsVersion, UnknownNames,
+    Callers, CertificateFiles, ClientAuth, Demand, Door, Listener, ListenerTls, NamedFile, TlsVersion,
+    UnknownNames,
 };
 use crate::document::listener::{ListenerText, TlsText};
 use crate::document::report::Report;
@@ -28,6 +29,8 @@ pub(super) fn listeners(texts: &[ListenerText], report: &mut Report<'_>) -> Vec<
             address,
             tls,
             proxy_protocol: text.proxy_protocol.as_ref().map(|said| said.value),
+            door: Door::Gateway,
+            callers: Callers::Anybody,
         });
     }
     listeners
@@ -37,7 +40,7 @@ fn is_known(address: SocketAddr, listeners: &[Listener]) -> bool {
     listeners.iter().any(|listener| listener.address == address)
 }
 
-fn tls(text: &TlsText, report: &mut Report<'_>) -> ListenerTls {
+pub(super) fn tls(text: &TlsText, report: &mut Report<'_>) -> ListenerTls {
     if let Some(surplus) = text.certificates.get(MAX_CERTIFICATES) {
         let message = format!("a listener has at most {MAX_CERTIFICATES} certificates");
         report.error(

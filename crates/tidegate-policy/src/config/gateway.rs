@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{Listener, RequestIds};
+use super::{Door, Listener, RequestIds};
 
 /// Where the gateway listens, and what it bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
-    /// Addresses to listen on, at least one. Default: `127.0.0.1:8080`.
+    /// Addresses to listen on: the gateway's own, followed by those of the doors beside it. Default: the gateway's alone, on
+    /// `127.0.0.1:8080`; none of its own if there are doors and nothing speaks of an upstream.
     pub listen: Vec<Listener>,
     /// Whose forwarded field is believed. Default: nobody's.
     pub trust: Trust,
@@ -27,10 +28,22 @@ pub struct Gateway {
     pub request_ids: RequestIds,
 }
 
+impl Gateway {
+    /// Where it listens if nothing is said.
+    pub fn usual_address() -> SocketAddr {
+        SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080))
+    }
+
+    /// Whether clients' requests are taken and forwarded.
+    pub fn forwards(&self) -> bool {
+        self.listen.iter().any(|listener| listener.door == Door::Gateway)
+    }
+}
+
 impl Default for Gateway {
     fn default() -> Self {
         Self {
-            listen: vec![SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080)).into()],
+            listen: vec![Self::usual_address().into()],
             trust: Trust::Nobody,
             forwarded_field: ForwardedField::default(),
             timeouts: Timeouts::default(),

@@ -1,8 +1,8 @@
-//! Where the gateway listens, and whether it speaks TLS there.
+//! Where is listened, and whether TLS is spoken there.
 
 use std::net::SocketAddr;
 
-use super::NamedFile;
+use super::{Callers, Door, NamedFile};
 
 /// An address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub struct Listener {
     pub tls: Option<ListenerTls>,
     /// The header that every connection there begins with to say who opened it. Default: none.
     pub proxy_protocol: Option<ProxyProtocol>,
+    /// What is spoken there. Default: what clients of a gateway speak.
+    pub door: Door,
+    /// Who may connect. Default: anybody to the gateway, this machine to a door.
+    pub callers: Callers,
 }
 
 /// The versions of the PROXY protocol that a listener requires.
@@ -33,6 +37,8 @@ impl From<SocketAddr> for Listener {
             address,
             tls: None,
             proxy_protocol: None,
+            door: Door::Gateway,
+            callers: Callers::Anybody,
         }
     }
 }

@@ -76,7 +76,7 @@ impl ListenerText {
 }
 
 impl TlsText {
-    fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
+    pub(crate) fn read(node: &Node, report: &mut Report<'_>) -> Option<Self> {
         let mut fields = Fields::of(node, "`tls`", report)?;
         let certificates = fields
             .require(

@@ -86,8 +86,14 @@ impl<'v> RequestScope<'v> {
             }
             Variable::RequestProtocol => protocol(request.version).map(Value::borrowed),
             Variable::ClientIp => Some(Value::made(request.client.to_string())),
-            Variable::TlsVersion => request.tls.map(|tls| Value::borrowed(tls.version.as_str())),
-            Variable::TlsCipher => request.tls.map(|tls| Value::borrowed(tls.cipher)),
+            Variable::TlsVersion => {
+                let version = request.tls.and_then(|tls| tls.version);
+                version.map(|version| Value::borrowed(version.as_str()))
+            }
+            Variable::TlsCipher => {
+                let cipher = request.tls.map(|tls| tls.cipher);
+                cipher.filter(|cipher| !cipher.is_empty()).map(Value::borrowed)
+            }
             Variable::TlsServerName => {
                 let name = request.tls.and_then(|tls| tls.server_name.as_deref());
                 name.map(Value::borrowed)

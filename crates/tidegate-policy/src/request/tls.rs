@@ -3,11 +3,11 @@
 use crate::TlsVersion;
 
 /// What is known of the TLS connection that a request came over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tls {
-    /// The version that was agreed on.
-    pub version: TlsVersion,
+    /// The version that was agreed on, if it is known: a proxy may say that there was TLS and no more.
+    pub version: Option<TlsVersion>,
     /// The cipher suite that was agreed on, by its name in IANA's registry, such as `TLS13_AES_128_GCM_SHA256`.
     pub cipher: &'static str,
     /// The name of the server that the client asked for, in lower case.
@@ -22,11 +22,8 @@ impl Tls {
     /// A connection of which only the version is known.
     pub fn new(version: TlsVersion) -> Self {
         Self {
-            version,
-            cipher: "",
-            server_name: None,
-            alpn: None,
-            client_certificate: None,
+            version: Some(version),
+            ..Self::default()
         }
     }
 }

@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use http::header::CONNECTION;
 use http::{HeaderValue, StatusCode};
 use hyper::service::service_fn;
-use tidegate_policy::Tls;
+use tidegate_policy::{Door, Tls};
 use tidegate_store::Store;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -20,10 +20,10 @@ use tokio::net::TcpStream;
 use super::body::Owed;
 use super::client::{Client, ClientIo, Phase, Protocol};
 use super::crowd::Seat;
-use super::door::Door;
 use super::fields::Origin;
 use super::proxy_header::{self, Outcome, Source};
 use super::secure::{FIRST_BYTES, Secured, more, refuse, secure};
+use super::session::Session;
 use super::stream::Stream;
 use super::worker::Worker;
 use crate::record::Record;
@@ -60,7 +60,14 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
         return;
     };
     let (peer, listener) = (accepted.peer, accepted.listener);
-    let Some(_seat) = seat(&worker, peer) else {
+    let Some(spoken) = settings.listen.get(listener) else {
+        return;
+    };
+    if !spoken.callers.admit(peer) {
+        return worker.books.turned_away(spoken.door, peer);
+    }
+    let door = spoken.door;
+    let Some(_seat) = seat(&worker, peer, door) else {
         return;
     };
     let listeners = worker.common.tls.current();
@@ -80,7 +87,8 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
     let Ok(address) = HeaderValue::try_from(peer.to_string()) else {
         return;
     };
-    let door = Rc::new(Door {
+    let session = Rc::new(Session {
+        door,
         peer,
         origin: Origin {
             peer: address,
@@ -94,8 +102,8 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
     });
     let io = ClientIo::new(stream, early, protocol, client);
     match protocol {
-        Protocol::Http1 => serve_http1(door, io).await,
-        Protocol::Http2 => serve_http2(door, io).await,
+        Protocol::Http1 => serve_http1(session, io).await,
+        Protocol::Http2 => serve_http2(session, io).await,
     }
 }
 
@@ -130,8 +138,8 @@ async fn prepare<S: Store>(worker: &Worker<S>, mut accepted: Accepted, client: &
 }
 
 /// A place among the connections of its address; proxies that are believed speak for many clients, and need none.
-fn seat<S>(worker: &Worker<S>, peer: IpAddr) -> Option<Option<Seat>> {
-    if worker.live().trusts(peer) {
+fn seat<S>(worker: &Worker<S>, peer: IpAddr, door: Door) -> Option<Option<Seat>> {
+    if door != Door::Gateway || worker.live().trusts(peer) {
         return Some(None);
     }
     worker.common.crowd.seat(peer).map(Some)
@@ -214,10 +222,10 @@ enum End {
     Overdue,
 }
 
-async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
-    let Door { worker, client, .. } = &*door;
+async fn serve_http1<S: Store>(session: Rc<Session<S>>, io: ClientIo) {
+    let Session { worker, client, .. } = &*session;
     let service = service_fn(|request| {
-        let answering = door.clone().answer(request);
+        let answering = session.clone().answer(request);
         async {
             let mut answer = answering.await?;
             if worker.leaving() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
@@ -240,7 +248,7 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
             if let Err(error) = outcome
                 && error.is_parse()
             {
-                Record::unread(&worker.books, door.peer, told(&error));
+                Record::unread(&worker.books, session.peer, told(&error));
             }
             return Poll::Ready(End::Done);
         }
@@ -259,7 +267,7 @@ async fn serve_http1<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
     match end {
         End::Done => close(stream, client).await,
         End::Overdue if client.phase() == Phase::Head => {
-            Record::unread(&worker.books, door.peer, StatusCode::REQUEST_TIMEOUT);
+            Record::unread(&worker.books, session.peer, StatusCode::REQUEST_TIMEOUT);
             // Best effort: a client that is too slow with its head may not read either.
             stream
                 .write_now(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
@@ -281,12 +289,12 @@ fn told(error: &hyper::Error) -> StatusCode {
     }
 }
 
-async fn serve_http2<S: Store>(door: Rc<Door<S>>, io: ClientIo) {
-    let Door { worker, client, .. } = &*door;
+async fn serve_http2<S: Store>(session: Rc<Session<S>>, io: ClientIo) {
+    let Session { worker, client, .. } = &*session;
     client.settle();
     let owed = Owed::new(&worker.deadlines, worker.settings.timeouts.body);
     let service = service_fn(|request| {
-        let (answering, owed) = (door.clone().answer(request), owed.clone());
+        let (answering, owed) = (session.clone().answer(request), owed.clone());
         let promise = client.promise();
         async move {
             let response = answering.await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tidegate_policy::{ProxyProtocol, RequestIds};
+use tidegate_policy::{Callers, Door, ProxyProtocol, RequestIds};
 
 use crate::access_log::AccessLog;
 
@@ -22,6 +22,10 @@ pub struct Listener {
     pub tls: Option<Arc<TlsListener>>,
     /// The header that every connection begins with, of peers that are trusted proxies. Default: none.
     pub proxy_protocol: Option<ProxyProtocol>,
+    /// What is spoken there. Default: what clients of a gateway speak.
+    pub door: Door,
+    /// Who may connect. Default: anybody.
+    pub callers: Callers,
 }
 
 impl From<SocketAddr> for Listener {
@@ -31,6 +35,8 @@ impl From<SocketAddr> for Listener {
             address,
             tls: None,
             proxy_protocol: None,
+            door: Door::Gateway,
+            callers: Callers::Anybody,
         }
     }
 }
@@ -116,6 +122,8 @@ fn listeners(listen: &[tidegate_policy::Listener], tls: &[Option<Arc<TlsListener
             address: listener.address,
             tls: loaded.clone(),
             proxy_protocol: listener.proxy_protocol,
+            door: listener.door,
+            callers: listener.callers.clone(),
         })
         .collect()
 }

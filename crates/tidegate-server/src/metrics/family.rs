@@ -49,7 +49,7 @@ pub(crate) const CLASSES: &[&str] = &["2xx", "4xx", "3xx", "5xx", "1xx", "none"]
 /// Why requests were answered here, by `error` of their answer: what policies refuse, and what the gateway itself does.
 pub(crate) const REFUSALS: &[&str] = &ALL_REFUSALS;
 
-const OWN_REFUSALS: [&str; 19] = [
+const OWN_REFUSALS: [&str; 24] = [
     "too_many_waiting",
     "too_many_at_once",
     "bad_request",
@@ -69,6 +69,11 @@ const OWN_REFUSALS: [&str; 19] = [
     "request_body_too_long",
     "too_many_bodies",
     "no_route",
+    "unknown_check",
+    "client_not_named",
+    "method_not_named",
+    "target_not_named",
+    "described_twice",
 ];
 
 const ALL_REFUSALS: [&str; ERRORS.len() + OWN_REFUSALS.len()] = {

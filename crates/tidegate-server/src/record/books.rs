@@ -2,9 +2,12 @@
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tidegate_core::Timestamp;
+use tidegate_policy::Door;
 
 use super::complaints::{Blame, Complaints};
 use crate::access_log::{AccessLog, Line};
@@ -19,6 +22,8 @@ pub(crate) struct Books {
     log: Option<AccessLog>,
     complaints: Complaints,
     random: Cell<u64>,
+    /// When somebody who was turned away is told of again.
+    next_turned_away: Cell<Timestamp>,
 }
 
 impl Books {
@@ -30,6 +35,7 @@ impl Books {
             clock,
             log,
             complaints: Complaints::default(),
+            next_turned_away: Cell::new(Timestamp::EPOCH),
             random: Cell::new(RandomState::new().hash_one(worker)),
         }
     }
@@ -66,6 +72,18 @@ impl Books {
     pub(super) fn upstream_failed(&self, error: &'static str, blame: Blame<'_>) {
         self.counts().upstream_failures.one(error);
         self.complaints.add(blame, error, self.now());
+    }
+
+    /// Somebody who is no caller of `door` connected to it. Told once a second at most.
+    pub(crate) fn turned_away(&self, door: Door, peer: IpAddr) {
+        let now = self.now();
+        if now < self.next_turned_away.get() {
+            return;
+        }
+        self.next_turned_away
+            .set(now.saturating_add(Duration::from_secs(1)));
+        let door = door.name();
+        tracing::warn!(door, %peer, "turned away: not among the `callers` of this door");
     }
 
     /// Says what is still to be said of the upstream's failures. Called now and then.

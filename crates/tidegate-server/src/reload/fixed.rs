@@ -1,6 +1,6 @@
 //! Settings that hold until a restart.
 
-use tidegate_policy::{AccessLog, Admin, Config, Gateway, Listener, StoreSettings};
+use tidegate_policy::{AccessLog, Admin, Config, Door, Gateway, Listener, StoreSettings};
 
 /// What a process was started with and cannot change.
 #[derive(Debug)]
@@ -36,7 +36,11 @@ impl Fixed {
             forwarded_field: _,
         } = &self.gateway;
         let each = [
-            ("gateway.listen", !is_same(listen, &asked.listen)),
+            ("gateway.listen", !is_same(listen, &asked.listen, is_of_gateway)),
+            (
+                "doors",
+                !is_same(listen, &asked.listen, |listener| !is_of_gateway(listener)),
+            ),
             ("gateway.limits", *bounds != asked.bounds),
             ("gateway.timeouts", *timeouts != asked.timeouts),
             ("gateway.workers", *workers != asked.workers),
@@ -51,14 +55,23 @@ impl Fixed {
     }
 }
 
-/// Whether the sockets are the same. What TLS they show is taken at once, but not whether they show any, nor what
-/// proxies say there.
-fn is_same(held: &[Listener], asked: &[Listener]) -> bool {
+/// Whether the `wanted` sockets are the same. What TLS they show is taken at once, but not whether they show any, nor what
+/// proxies say there, nor who may connect.
+fn is_same(held: &[Listener], asked: &[Listener], wanted: impl Fn(&Listener) -> bool) -> bool {
     let sockets = |listeners: &[Listener]| {
-        let sockets = listeners
-            .iter()
-            .map(|listener| (listener.address, listener.tls.is_some(), listener.proxy_protocol));
+        let wanted = listeners.iter().filter(|listener| wanted(listener));
+        let sockets = wanted.map(|listener| {
+            let clear = Listener {
+                tls: None,
+                ..listener.clone()
+            };
+            (clear, listener.tls.is_some())
+        });
         sockets.collect::<Vec<_>>()
     };
     sockets(held) == sockets(asked)
+}
+
+fn is_of_gateway(listener: &Listener) -> bool {
+    listener.door == Door::Gateway
 }

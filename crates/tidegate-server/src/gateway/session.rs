@@ -11,7 +11,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
-use tidegate_policy::{ForwardedField, Liking, RequestIds, Tls};
+use tidegate_policy::{Door, ForwardedField, Liking, RequestIds, Tls};
 use tidegate_store::Store;
 
 use super::body::{Early, Gate, OnBreak, Pace, Progress, Reader, RequestBody, ResponseBody, UpstreamBody};
@@ -25,15 +25,18 @@ use super::request_id::{self, X_REQUEST_ID};
 use super::settings::Settings;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
+use crate::doors::check;
 use crate::live::Live;
 use crate::pipeline::{Admission, Admitted, Caller, host};
 use crate::record::Record;
 use crate::tls::TlsListeners;
 
 /// What all requests of one client connection share.
-pub(crate) struct Door<S> {
+pub(crate) struct Session<S> {
     pub(crate) worker: Rc<Worker<S>>,
     pub(crate) client: Rc<Client>,
+    /// What is spoken on it.
+    pub(crate) door: Door,
     pub(crate) peer: IpAddr,
     /// The TLS it is spoken over.
     pub(crate) tls: Option<Rc<Tls>>,
@@ -44,7 +47,7 @@ pub(crate) struct Door<S> {
     pub(crate) origin: Origin,
 }
 
-impl<S: Store> Door<S> {
+impl<S: Store> Session<S> {
     /// Answers `request`.
     pub(crate) async fn answer(
         self: Rc<Self>,
@@ -65,12 +68,13 @@ impl<S: Store> Door<S> {
         let liking = Liking::of(request.method(), request.headers());
         let id = self.id(request.headers_mut());
         record.saw(&request, self.peer, id.as_ref());
-        if let Some(tls) = &self.tls {
-            record.came_over(tls.version);
+        if let Some(version) = self.tls.as_ref().and_then(|tls| tls.version) {
+            record.came_over(version);
         }
-        let mut response = match checked {
-            Ok(()) => self.ask(&live, request, &liking, &mut record).await,
-            Err(fault) => failed(fault, None, &liking, &mut record),
+        let mut response = match (checked, self.door) {
+            (Err(fault), _) => failed(fault, None, &liking, &mut record),
+            (Ok(()), Door::Check) => check::answer(&self, &live, request, &mut record).await,
+            (Ok(()), _) => self.ask(&live, request, &liking, &mut record).await,
         };
         if last && response.status() != StatusCode::SWITCHING_PROTOCOLS {
             let close = HeaderValue::from_static("close");
@@ -98,7 +102,7 @@ impl<S: Store> Door<S> {
             settings: &self.worker.settings,
         };
         let caller = Caller {
-            peer: self.peer,
+            client: live.config.gateway.client(self.peer, request.headers()),
             tls: self.tls.as_deref(),
             door: &reader,
         };
@@ -148,8 +152,10 @@ impl<S: Store> Door<S> {
     /// The request's id, if it is to have one.
     fn id(&self, headers: &mut HeaderMap) -> Option<HeaderValue> {
         match self.worker.settings.request_ids {
-            RequestIds::On => Some(request_id::settle(headers, || self.worker.books.random())),
-            RequestIds::Off => None,
+            RequestIds::On if self.door == Door::Gateway => {
+                Some(request_id::settle(headers, || self.worker.books.random()))
+            }
+            RequestIds::On | RequestIds::Off => None,
         }
     }
 
@@ -167,7 +173,7 @@ impl<S: Store> Door<S> {
     /// A place for each request of an HTTP/2 connection beside its first, which the connection has itself. Without that, one address could
     /// have many times what its connections allow, and all connections to the upstream.
     fn seat(&self, live: &Live, version: Version) -> Result<(), Fault> {
-        let is_bounded = version == Version::HTTP_2 && !live.trusts(self.peer);
+        let is_bounded = version == Version::HTTP_2 && self.door == Door::Gateway && !live.trusts(self.peer);
         if is_bounded && !self.client.has_seats(|| self.worker.common.crowd.seat(self.peer)) {
             return Err(Fault::TooManyAtOnce);
         }
