@@ -102,9 +102,9 @@ impl Certs {
         let pairs = listeners.iter().zip(tls);
         pairs
             .map(|(listener, tls)| tidegate_server::gateway::Listener {
-                address: listener.address,
                 tls,
                 proxy_protocol: listener.proxy_protocol,
+                ..listener.address.into()
             })
             .collect()
     }
