@@ -7,3 +7,12 @@ pub(crate) mod check;
 mod unseen;
 
 pub(crate) use unseen::Unseen;
+
+/// What doors answer to whoever does not ask rightly, by the words of their `error`.
+pub(crate) const FAULTS: [&str; 5] = [
+    "unknown_check",
+    "client_not_named",
+    "method_not_named",
+    "target_not_named",
+    "described_twice",
+];

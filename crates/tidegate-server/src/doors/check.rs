@@ -154,3 +154,15 @@ impl Misasked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Misasked;
+    use crate::doors::FAULTS;
+
+    #[test]
+    fn what_is_answered_to_a_bad_question_is_counted() {
+        use Misasked::{Client, Method, Path, Target, Twice};
+        assert_eq!([Path, Client, Method, Target, Twice].map(Misasked::word), FAULTS);
+    }
+}

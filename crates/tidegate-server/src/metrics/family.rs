@@ -3,6 +3,7 @@
 use tidegate_policy::ERRORS;
 
 use super::count::Count;
+use crate::doors::FAULTS;
 
 /// The most words of a family.
 const MOST_WORDS: usize = 47;
@@ -49,7 +50,7 @@ pub(crate) const CLASSES: &[&str] = &["2xx", "4xx", "3xx", "5xx", "1xx", "none"]
 /// Why requests were answered here, by `error` of their answer: what policies refuse, and what the gateway itself does.
 pub(crate) const REFUSALS: &[&str] = &ALL_REFUSALS;
 
-const OWN_REFUSALS: [&str; 24] = [
+const OWN_REFUSALS: [&str; 19] = [
     "too_many_waiting",
     "too_many_at_once",
     "bad_request",
@@ -69,18 +70,15 @@ const OWN_REFUSALS: [&str; 24] = [
     "request_body_too_long",
     "too_many_bodies",
     "no_route",
-    "unknown_check",
-    "client_not_named",
-    "method_not_named",
-    "target_not_named",
-    "described_twice",
 ];
 
-const ALL_REFUSALS: [&str; ERRORS.len() + OWN_REFUSALS.len()] = {
-    let mut all = [""; ERRORS.len() + OWN_REFUSALS.len()];
+const ALL_REFUSALS: [&str; ERRORS.len() + OWN_REFUSALS.len() + FAULTS.len()] = {
+    let mut all = [""; ERRORS.len() + OWN_REFUSALS.len() + FAULTS.len()];
     let (policies, own) = all.split_at_mut(ERRORS.len());
+    let (gateway, doors) = own.split_at_mut(OWN_REFUSALS.len());
     policies.copy_from_slice(ERRORS);
-    own.copy_from_slice(&OWN_REFUSALS);
+    gateway.copy_from_slice(&OWN_REFUSALS);
+    doors.copy_from_slice(&FAULTS);
     all
 };
 
