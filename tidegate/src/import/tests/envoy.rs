@@ -93,6 +93,44 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
     })
 }
 
+/// A limit of one, asked twice in the last moment of a window and then in the first of the next.
+#[test]
+fn windows_of_every_unit_end_when_ratelimits_do() {
+    for unit in UNITS {
+        let limit = Limit {
+            rule: Some((1, unit)),
+            name: None,
+            replaces: Vec::new(),
+        };
+        let nodes = [Node {
+            key: "a",
+            value: None,
+            limit: Some(limit),
+            is_shadow: false,
+            shares: false,
+            nodes: Vec::new(),
+        }];
+        let text = json!({ "domain": "shop", "descriptors": as_json(&nodes) }).to_string();
+        let file = PolicyFile {
+            name: "shop.yaml",
+            text: &text,
+        };
+        let mut replay = Replay::of(import(&[file], Domains::Once));
+        let call = |at_ms| Call {
+            at_ms,
+            domain: "shop",
+            descriptors: vec![Asked {
+                entries: vec![("a", "x")],
+                hits: None,
+            }],
+            hits: None,
+        };
+        let next = 60 * unit.1;
+        let passed = [next - 1, next - 1, next].map(|at_ms| replay.passes(&call(at_ms)));
+        assert_eq!(passed, [true, false, true], "{unit:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
