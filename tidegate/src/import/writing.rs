@@ -60,12 +60,20 @@ pub(super) enum Mode {
     Shadow,
 }
 
+/// The door that is written into every file, so that it can be served as it is.
+const DOOR: &str = "
+# Where Envoy asks. For other machines: envoy: { listen: 0.0.0.0:8081, callers: [10.0.0.0/8] }
+doors:
+  envoy: 127.0.0.1:8081
+";
+
 /// The policy file that says `policies`, beginning with the lines of `comment`.
 pub(super) fn file(comment: &[String], policies: &[Policy]) -> String {
     let mut text = String::new();
     for line in comment {
         push(&mut text, format_args!("# {}\n", printable(line)));
     }
+    text.push_str(DOOR);
     text.push_str(if policies.is_empty() {
         "\npolicies: []\n"
     } else {

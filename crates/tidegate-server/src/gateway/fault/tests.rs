@@ -42,7 +42,11 @@ fn faults() -> impl Iterator<Item = Fault> {
 #[test]
 fn every_reason_for_an_answer_of_ours_is_counted_under_its_own_name() {
     let own = faults().filter(|fault| !fault.is_upstream()).map(Fault::error);
-    let reasons: BTreeSet<&str> = own.chain(UNREAD).chain(FAULTS).chain(ERRORS.iter().copied()).collect();
+    let reasons: BTreeSet<&str> = own
+        .chain(UNREAD)
+        .chain(FAULTS)
+        .chain(ERRORS.iter().copied())
+        .collect();
     assert_eq!(reasons, REFUSALS.iter().copied().collect());
 
     let failures = faults().filter(|fault| fault.is_upstream()).map(Fault::error);
