@@ -15,15 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::{PolicyFile, Problems, compile};
+use tidegate_policy::reading::{Place, Report};
+use tidegate_policy::{PolicyFile, Problems, Severity, compile};
 use tidegate_server::load::{LoadError, read_text};
 
 use crate::arguments::ImportCommand;
 use crate::output;
 use envoy::Domains;
-
-/// What messages call the policy file that is being made.
-const MADE: &str = "the imported policies";
+use writing::Policy;
 
 /// Prints the policy file, and remarks to standard error.
 pub(crate) fn run(command: &ImportCommand) -> ExitCode {
@@ -77,16 +76,35 @@ fn imported(
         .iter()
         .map(|(name, text)| PolicyFile { name, text })
         .collect();
-    let imported = import(&files).map_err(|problems| problems.to_string())?;
-    // Whatever bound the sum of all may exceed, a file that cannot be used is not printed.
+    import(&files).map_err(|problems| problems.to_string())
+}
+
+/// The file of `policies`, which are made of `files`. A file that exceeds some bound is not printed: what is wrong is told at the place of what
+/// it was made of.
+fn made(
+    from: &str,
+    files: &[PolicyFile<'_>],
+    policies: &[Policy],
+    report: &mut Report<'_>,
+) -> Option<String> {
+    let names: Vec<&str> = files.iter().map(|file| file.name).collect();
+    let comment = format!("Made by `tidegate import {from}` of {}.", names.join(", "));
+    let written = writing::file(&comment, policies);
     let made = PolicyFile {
-        name: MADE,
-        text: &imported.text,
+        name: "the imported policies",
+        text: &written.text,
     };
-    match compile(made, &KeyHasher::new([0; 16])) {
-        Ok(_) => Ok(imported),
-        Err(problems) => Err(problems.to_string()),
+    let Err(problems) = compile(made, &KeyHasher::new([0; 16])) else {
+        return Some(written.text);
+    };
+    for problem in problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+    {
+        let at = written.place_of(problem.line).unwrap_or(Place::START);
+        report.error(at, &problem.message, &problem.cure);
     }
+    None
 }
 
 /// The name and the text of the file at `path`.

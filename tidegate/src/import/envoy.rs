@@ -6,9 +6,8 @@ mod translate;
 use tidegate_policy::reading::{Report, parse_all};
 use tidegate_policy::{PolicyFile, Problems};
 
-use super::Imported;
 use super::remarks::Remarks;
-use super::writing;
+use super::{Imported, made};
 use document::Domain;
 
 /// How often a domain may come.
@@ -44,13 +43,11 @@ pub(super) fn import(files: &[PolicyFile<'_>], domains: Domains) -> Result<Impor
         return Err(report.finish());
     }
     let policies = translate::policies(&read, &report, &mut remarks);
-    let names: Vec<&str> = files.iter().map(|file| file.name).collect();
-    let comment = vec![format!(
-        "Made by `tidegate import envoy-ratelimit` of {}.",
-        names.join(", ")
-    )];
-    Ok(Imported {
-        text: writing::file(&comment, &policies),
-        remarks: remarks.in_lines(&report, &DIFFERENCES),
-    })
+    match made("envoy-ratelimit", files, &policies, &mut report) {
+        Some(text) => Ok(Imported {
+            text,
+            remarks: remarks.in_lines(&report, &DIFFERENCES),
+        }),
+        None => Err(report.finish()),
+    }
 }

@@ -11,10 +11,10 @@ use tidegate_core::MAX_CHARGES;
 use tidegate_policy::reading::{Place, Report, parse_all};
 use tidegate_policy::{PolicyFile, Problems};
 
-use super::Imported;
 use super::names::Names;
 use super::remarks::{NOTHING_PASSES, Remarks};
-use super::writing::{self, Limit, Mode, Policy};
+use super::writing::{Limit, Mode, Policy};
+use super::{Imported, made};
 use document::{Identity, LimitText};
 use expression::{Meaning, Names as LimitNames};
 
@@ -45,15 +45,13 @@ pub(super) fn import(files: &[PolicyFile<'_>]) -> Result<Imported, Problems> {
     }
     remark_on_many(&limits, &mut remarks);
     let policies = policies(&limits, meanings);
-    let names: Vec<&str> = files.iter().map(|file| file.name).collect();
-    let comment = vec![format!(
-        "Made by `tidegate import limitador` of {}.",
-        names.join(", ")
-    )];
-    Ok(Imported {
-        text: writing::file(&comment, &policies),
-        remarks: remarks.in_lines(&report, &DIFFERENCES),
-    })
+    match made("limitador", files, &policies, &mut report) {
+        Some(text) => Ok(Imported {
+            text,
+            remarks: remarks.in_lines(&report, &DIFFERENCES),
+        }),
+        None => Err(report.finish()),
+    }
 }
 
 /// Leaves out limits that Limitador cannot tell from an earlier one, and does not use.
@@ -113,6 +111,7 @@ fn policies(limits: &[LimitText], meanings: Vec<Meaning>) -> Vec<Policy> {
 
 fn policy(limit: &LimitText, meaning: Meaning) -> Policy {
     Policy {
+        at: limit.at,
         comment: Vec::new(),
         name: String::new(),
         domain: limit.namespace.clone(),

@@ -1,30 +1,32 @@
 //! Names of policies, made of what others call theirs.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// The longest name of a policy.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The names given so far.
+/// The names given so far, and the number that comes next behind each.
 #[derive(Debug, Default)]
-pub(super) struct Names(HashSet<String>);
+pub(super) struct Names(HashMap<String, u32>);
 
 impl Names {
     /// A name that nobody has yet, as near to `wanted` as names may be: letters, digits, `_`, `-` and `.`.
     pub(super) fn give(&mut self, wanted: &str) -> String {
         let name = fitting(wanted);
-        if self.0.insert(name.clone()) {
+        let Some(mut number) = self.0.get(&name).copied() else {
+            self.0.insert(name.clone(), 2);
             return name;
-        }
-        let mut number = 2;
+        };
         loop {
             let suffix = format!("-{number}");
             let room = MAX_NAME_BYTES - suffix.len();
             let numbered = format!("{}{suffix}", &name[..name.len().min(room)]);
-            if self.0.insert(numbered.clone()) {
+            number += 1;
+            if !self.0.contains_key(&numbered) {
+                self.0.insert(name, number);
+                self.0.insert(numbered.clone(), 2);
                 return numbered;
             }
-            number += 1;
         }
     }
 }
@@ -39,7 +41,12 @@ pub(super) fn fitting(wanted: &str) -> String {
             name.push('-');
         }
     }
-    name.truncate(MAX_NAME_BYTES);
+    if name.len() > MAX_NAME_BYTES {
+        // Its end tells more than its middle.
+        let end = name.split_off(name.len() - MAX_NAME_BYTES / 2);
+        name.truncate(MAX_NAME_BYTES - end.len() - 1);
+        name = format!("{name}-{end}");
+    }
     let trimmed = name.trim_matches(['-', '.']);
     if trimmed.is_empty() {
         "policy".to_owned()
@@ -63,13 +70,17 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_gets_a_number_and_stays_short_enough() {
         let mut names = Names::default();
-        let long = "x".repeat(200);
+        let long = "x".repeat(200) + "yz";
         assert_eq!(names.give("api"), "api");
         assert_eq!(names.give("api"), "api-2");
         assert_eq!(names.give("api"), "api-3");
-        assert_eq!(names.give(&long).len(), MAX_NAME_BYTES);
+        let first = names.give(&long);
+        assert_eq!(first.len(), MAX_NAME_BYTES);
+        assert!(first.ends_with("xyz"), "{first}");
         let second = names.give(&long);
         assert_eq!(second.len(), MAX_NAME_BYTES);
         assert!(second.ends_with("x-2"), "{second}");
+        let third = names.give(&long);
+        assert!(third.ends_with("x-3"), "{third}");
     }
 }

@@ -2,9 +2,13 @@
 
 use std::fmt::Write;
 
+use tidegate_policy::reading::Place;
+
 /// One policy of the rate limit service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Policy {
+    /// Where what it is made of stands.
+    pub(super) at: Place,
     /// Lines of comment before it.
     pub(super) comment: Vec<String>,
     pub(super) name: String,
@@ -67,13 +71,27 @@ doors:
   envoy: 127.0.0.1:8081
 ";
 
-/// The policy file that says `policies`, beginning with the lines of `comment`.
-pub(super) fn file(comment: &[String], policies: &[Policy]) -> String {
-    let mut text = String::new();
-    for line in comment {
-        push(&mut text, format_args!("# {}\n", printable(line)));
+/// A policy file as it was written.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) text: String,
+    /// The line on which each policy begins, and where what it is made of stands.
+    places: Vec<(usize, Place)>,
+}
+
+impl Written {
+    /// Where what `line` is made of stands, if it is of a policy.
+    pub(super) fn place_of(&self, line: usize) -> Option<Place> {
+        let after = self.places.partition_point(|(first, _)| *first <= line);
+        Some(self.places.get(after.checked_sub(1)?)?.1)
     }
-    text.push_str(DOOR);
+}
+
+/// The policy file that says `policies`, beginning with `comment`.
+pub(super) fn file(comment: &str, policies: &[Policy]) -> Written {
+    let mut text = format!("# {}\n{DOOR}", printable(comment));
+    let mut lines = text.lines().count() + 2;
+    let mut places = Vec::new();
     text.push_str(if policies.is_empty() {
         "\npolicies: []\n"
     } else {
@@ -83,9 +101,12 @@ pub(super) fn file(comment: &[String], policies: &[Policy]) -> String {
         if index > 0 {
             text.push('\n');
         }
+        let begins = text.len();
         write_policy(&mut text, policy);
+        places.push((lines, policy.at));
+        lines += text[begins..].lines().count() + 1;
     }
-    text
+    Written { text, places }
 }
 
 fn write_policy(text: &mut String, policy: &Policy) {

@@ -84,6 +84,19 @@ fn standard_input_is_a_file_and_every_unreadable_file_is_named() {
     );
 }
 
+#[test]
+fn what_no_policy_file_may_say_is_told_at_the_place_it_comes_from() {
+    let stars = "*a".repeat(17);
+    let text = format!(
+        "domain: shop\ndescriptors:\n  - {{ key: a, value: b }}\n  - {{ key: c, value: '{stars}', rate_limit: {{ unit: day, requests_per_unit: 1 }} }}\n"
+    );
+    let output = run_with_input(["import", "envoy-ratelimit", "-"], &text);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output), "");
+    let said = "<stdin>:4:12: error: a value has at most 16 `*`\n";
+    assert!(stderr(&output).starts_with(said), "{}", stderr(&output));
+}
+
 /// The files of the manual become what it says they become.
 #[test]
 fn the_manual_shows_what_becomes_of_its_files() {

@@ -92,12 +92,14 @@ fn draft<'d>(domain: &Domain, path: &[&'d Descriptor], limit: Option<&'d RateLim
         key: descriptor.key.clone(),
         value: descriptor.value.clone(),
     };
+    let at = path.last().map_or(domain.name.at, |descriptor| descriptor.at);
     let is_shadow = path.last().is_some_and(|descriptor| descriptor.shadow_mode);
     let rule = limit.map_or(Rule::Unlimited, |limit| limit.rule);
     let steps = path.iter().map(|descriptor| descriptor.joined());
     let steps: Vec<String> = std::iter::once(domain.name.value.clone()).chain(steps).collect();
     Draft {
         policy: Policy {
+            at,
             comment: Vec::new(),
             name: String::new(),
             domain: domain.name.value.clone(),

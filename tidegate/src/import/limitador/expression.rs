@@ -1,7 +1,7 @@
 //! Conditions and variables: which calls a limit counts, and by what.
 
 use tidegate_core::KeyHasher;
-use tidegate_policy::reading::{Report, Spanned};
+use tidegate_policy::reading::{Place, Report, Spanned};
 use tidegate_policy::{PolicyFile, Problem, Severity, compile};
 
 use super::{old, tokens};
@@ -122,6 +122,7 @@ fn problems(expression: &str, field: Field) -> Option<Vec<Problem>> {
         Field::Key => (None, vec![expression.to_owned()]),
     };
     let policy = Policy {
+        at: Place::START,
         comment: Vec::new(),
         name: "asked".to_owned(),
         domain: "asked".to_owned(),
@@ -134,7 +135,7 @@ fn problems(expression: &str, field: Field) -> Option<Vec<Problem>> {
     };
     let file = PolicyFile {
         name: "asked",
-        text: &writing::file(&[], &[policy]),
+        text: &writing::file("", &[policy]).text,
     };
     let problems = compile(file, &KeyHasher::new([0; 16])).err()?;
     let errors = problems
