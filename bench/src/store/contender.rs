@@ -1,10 +1,13 @@
-//! Who is asked. limitador's Redis storage is not among them: in its release 0.14 it does not compile without that for disks, which
-//! builds RocksDB.
+//! Who is asked. limitador is there as its release 0.6: from 0.7 to 0.14 its Redis storage does not compile without that for disks,
+//! which builds RocksDB.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
+use limitador_redis::AsyncRateLimiter;
+use limitador_redis::storage::redis::AsyncRedisStorage;
 use redis::aio::MultiplexedConnection;
 use tidegate_core::{Charge, Cost, HoldId, KeyHasher, Limit, Mode, Rate, Timestamp};
 use tidegate_store::Store as _;
@@ -30,6 +33,8 @@ pub(crate) enum Kind {
     Cell,
     /// The same, with a connection for each that asks at one time
     CellEach,
+    /// limitador's Redis storage, a fixed window
+    Limitador,
     /// Tidegate's sliding window log
     TidegateLog,
     /// Sliding log in a sorted set
@@ -39,7 +44,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Ping,
         Self::TidegateBucket,
         Self::HashBucket,
@@ -48,6 +53,7 @@ impl Kind {
         Self::GcraEach,
         Self::Cell,
         Self::CellEach,
+        Self::Limitador,
         Self::TidegateLog,
         Self::SortedSetLog,
         Self::SortedSetLogEach,
@@ -64,6 +70,7 @@ impl Kind {
             Self::GcraEach => "... a connection each",
             Self::Cell => "redis-cell",
             Self::CellEach => "... a connection each",
+            Self::Limitador => "limitador 0.6, its Redis storage",
             Self::TidegateLog => "tidegate sliding log",
             Self::SortedSetLog => "sliding log, sorted set",
             Self::SortedSetLogEach => "... a connection each",
@@ -86,12 +93,14 @@ impl Kind {
 
 /// A contender that is connected. All allow the same: ten million at once and one in a second, so that state is worth keeping; but the
 /// logs hold ten in a second: such are the limits that logs are used for.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(crate) enum Contender {
     Tidegate {
         store: Redis,
         limit: Limit,
         keys: KeyHasher,
     },
+    Limitador(AsyncRateLimiter),
     Command(Command),
 }
 
@@ -115,6 +124,8 @@ const CAPACITY: u64 = 10_000_000;
 const PER_SECOND: u64 = 1;
 /// What the logs hold in a second.
 const LOG: u64 = 10;
+/// Where limitador keeps its limit.
+const NAMESPACE: &str = "bench";
 
 impl Contender {
     /// Connects to the server on `port`, for so many that ask at one time.
@@ -128,6 +139,7 @@ impl Contender {
             Kind::TidegateLog => {
                 return Self::tidegate(port, Limit::sliding_window_log(rate(LOG)?)?).await;
             }
+            Kind::Limitador => return Self::limitador(port).await,
             Kind::Ping => (None, vec![]),
             Kind::Cell | Kind::CellEach => (None, vec![CAPACITY, PER_SECOND, 1, 1]),
             Kind::HashBucket | Kind::HashBucketEach => {
@@ -161,6 +173,21 @@ impl Contender {
             after: arguments.iter().map(u64::to_string).collect(),
             unique: Cell::new(0),
         }))
+    }
+
+    async fn limitador(port: u16) -> anyhow::Result<Self> {
+        let storage = AsyncRedisStorage::new(&format!("redis://127.0.0.1:{port}")).await?;
+        let limiter = AsyncRateLimiter::new_with_storage(Box::new(storage));
+        let no_conditions: [&str; 0] = [];
+        let most = i64::try_from(CAPACITY)?;
+        limiter.add_limit(limitador_redis::limit::Limit::new(
+            NAMESPACE,
+            most,
+            1,
+            no_conditions,
+            ["key"],
+        ));
+        Ok(Self::Limitador(limiter))
     }
 
     async fn tidegate(port: u16, limit: Limit) -> anyhow::Result<Self> {
@@ -198,6 +225,13 @@ impl Contender {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
                 let now = Timestamp::from_nanos(u64::try_from(now)?);
                 store.charge(&[charge], now).await.context("the store decides")?;
+                Ok(())
+            }
+            Self::Limitador(limiter) => {
+                let values = HashMap::from([("key".to_owned(), format!("key:{key}"))]);
+                let namespace = NAMESPACE.into();
+                let asked = limiter.check_rate_limited_and_update(&namespace, &values, 1, false);
+                asked.await?;
                 Ok(())
             }
             Self::Command(command) => command.call(task, key).await,
