@@ -35,7 +35,7 @@ impl Meaning {
     ) -> Option<Self> {
         let earlier_errors = report.errors();
         for expression in conditions.iter().chain(variables) {
-            remark_on_macros(expression, remarks);
+            remark_on_what_differs(expression, remarks);
         }
         let said: Vec<String> = conditions
             .iter()
@@ -154,12 +154,17 @@ fn refuse(text: &Spanned<String>, problems: &[Problem], report: &mut Report<'_>)
     }
 }
 
-fn remark_on_macros(text: &Spanned<String>, remarks: &mut Remarks) {
+fn remark_on_what_differs(text: &Spanned<String>, remarks: &mut Remarks) {
     if let Some(name) = tokens::macro_in(&text.value) {
         let remark = format!(
             "Limitador 0.14 takes what `{name}` gives a name to for a variable of the call, and never applies this limit; \
              here it counts"
         );
+        remarks.add(text.at, remark);
+    }
+    if tokens::has_or(&text.value) {
+        let remark = "where the left side of `||` reads what a call lacks, the right side decides here, as CEL has it; Limitador 0.14 \
+             does not count the call";
         remarks.add(text.at, remark);
     }
 }

@@ -53,6 +53,13 @@ pub(super) fn macro_in(expression: &str) -> Option<&str> {
     Some(word(&call[1]))
 }
 
+/// Whether `expression` says `||`.
+pub(super) fn has_or(expression: &str) -> bool {
+    let tokens = tokens(expression);
+    let is_or = |two: &[Range<usize>]| &expression[two[0].start..two[1].end] == "||";
+    tokens.windows(2).any(is_or)
+}
+
 /// `text` as an expression writes it.
 pub(super) fn literal(text: &str) -> String {
     let mut literal = String::from("\"");
@@ -157,6 +164,12 @@ mod tests {
     fn a_limit_without_a_name_is_called_as_limitador_counts_it() {
         let nobody = Names { id: None, name: None };
         assert_eq!(with_names("limit.name != ''", nobody), "\"null\" != ''");
+    }
+
+    #[test]
+    fn an_or_is_found_and_a_text_that_looks_like_it_is_not() {
+        assert!(has_or("a == 'x'||b == 'y'"));
+        assert!(!has_or("a == '||' && b == \"||\" // ||"));
     }
 
     #[test]

@@ -82,6 +82,7 @@ impl Condition {
             Self::Is(place, wanted) => Some(value(call, place)? == *wanted),
             Self::IsNot(place, wanted) => Some(value(call, place)? != *wanted),
             Self::BeginsWith(place, wanted) => Some(value(call, place)?.starts_with(wanted)),
+            // As CEL has it. Limitador 0.14 gives up where the left side reads what is not there, which the importer says.
             Self::Either(one, other) => match (one.holds(call, limit), other.holds(call, limit)) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), Some(false)) => Some(false),
