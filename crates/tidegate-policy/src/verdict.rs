@@ -81,6 +81,21 @@ pub enum Shadow<'set> {
     Unplanned(Refusal<'set>),
 }
 
+impl<'set> Shadow<'set> {
+    /// The limit or policy that would have refused, or what else would have.
+    pub fn name(&self) -> &'set str {
+        match self {
+            Self::Limit(reading) => &reading.source.limit.label,
+            Self::Unplanned(
+                Refusal::MissingKeyPart { policy, .. }
+                | Refusal::BodyTooLarge { policy, .. }
+                | Refusal::ExpressionFailed { policy, .. },
+            ) => &policy.name,
+            Self::Unplanned(refusal @ (Refusal::AmbiguousPath | Refusal::TooManyLimits)) => refusal.word(),
+        }
+    }
+}
+
 /// Why the store could not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StoreFailure {

@@ -4,15 +4,21 @@
 //! come from the gateway's workers, which know of TLS, bounds and the end of the process.
 
 pub(crate) mod check;
+pub(crate) mod envoy;
 mod unseen;
 
 pub(crate) use unseen::Unseen;
 
 /// What doors answer to whoever does not ask rightly, by the words of their `error`.
-pub(crate) const FAULTS: [&str; 5] = [
+pub(crate) const FAULTS: [&str; 10] = [
     "unknown_check",
     "client_not_named",
     "method_not_named",
     "target_not_named",
     "described_twice",
+    "no_grpc",
+    "bad_call",
+    "call_too_large",
+    "unknown_call",
+    "call_timeout",
 ];

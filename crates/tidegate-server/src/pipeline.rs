@@ -1,6 +1,7 @@
 //! What happens to a request before it is forwarded, in order: now, who is it, match, charge, conclude.
 
 mod ahead;
+mod descriptors;
 mod hold;
 mod turns;
 
@@ -25,6 +26,7 @@ use crate::live::{Live, Stage, View};
 use crate::record::Record;
 
 pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
+pub(crate) use descriptors::CallDecided;
 pub(crate) use hold::Hold;
 pub use turns::MOST_WAITING;
 use turns::{NoPlace, Place, Turns};

@@ -177,6 +177,11 @@ impl Record {
         self.refusal = Some(error);
     }
 
+    /// Whether it is known why it is answered here.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refusal.is_some()
+    }
+
     /// It was not let in to be asked about limits, for what `error` says.
     pub(crate) fn rejected(&mut self, error: &'static str) {
         self.verdict = "reject";

@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use smallvec::SmallVec;
 
 use super::mark_failure;
-use crate::{Identity, Refusal, Shadow, Verdict};
+use crate::{Identity, Verdict};
 
 const VERDICT: HeaderName = HeaderName::from_static("x-tidegate-verdict");
 const TIER: HeaderName = HeaderName::from_static("x-tidegate-tier");
@@ -56,7 +56,7 @@ pub fn tell_origin(verdict: &Verdict<'_>, identity: &Identity, fields: &mut Head
         fields.insert(REMAINING, HeaderValue::from(deciding.decision.remaining));
     }
     if let Some(shadow) = &verdict.shadow {
-        fields.insert(SHADOW, escaped(shadow_name(shadow)));
+        fields.insert(SHADOW, escaped(shadow.name()));
     }
     mark_failure(verdict.failure, fields);
 }
@@ -79,18 +79,6 @@ fn strip(fields: &mut HeaderMap) {
     let sent: SmallVec<[HeaderName; 4]> = fields.keys().filter(|name| is_reserved(name)).cloned().collect();
     for name in sent {
         fields.remove(name);
-    }
-}
-
-fn shadow_name<'a>(shadow: &Shadow<'a>) -> &'a str {
-    match shadow {
-        Shadow::Limit(reading) => &reading.source.limit.label,
-        Shadow::Unplanned(
-            Refusal::MissingKeyPart { policy, .. }
-            | Refusal::BodyTooLarge { policy, .. }
-            | Refusal::ExpressionFailed { policy, .. },
-        ) => &policy.name,
-        Shadow::Unplanned(refusal @ (Refusal::AmbiguousPath | Refusal::TooManyLimits)) => refusal.word(),
     }
 }
 

@@ -163,6 +163,8 @@ mod tests {
     #[test]
     fn what_is_answered_to_a_bad_question_is_counted() {
         use Misasked::{Client, Method, Path, Target, Twice};
-        assert_eq!([Path, Client, Method, Target, Twice].map(Misasked::word), FAULTS);
+        for misasked in [Path, Client, Method, Target, Twice] {
+            assert!(FAULTS.contains(&misasked.word()), "{misasked:?}");
+        }
     }
 }

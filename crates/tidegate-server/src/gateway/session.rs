@@ -25,7 +25,7 @@ use super::request_id::{self, X_REQUEST_ID};
 use super::settings::Settings;
 use super::upgrade::Tunnel;
 use super::worker::Worker;
-use crate::doors::check;
+use crate::doors::{check, envoy};
 use crate::live::Live;
 use crate::pipeline::{Admission, Admitted, Caller, host};
 use crate::record::Record;
@@ -74,6 +74,7 @@ impl<S: Store> Session<S> {
         let mut response = match (checked, self.door) {
             (Err(fault), _) => failed(fault, None, &liking, &mut record),
             (Ok(()), Door::Check) => check::answer(&self, &live, request, &mut record).await,
+            (Ok(()), Door::Envoy) => envoy::answer(&self, &live, request, &mut record).await,
             (Ok(()), _) => self.ask(&live, request, &liking, &mut record).await,
         };
         if last && response.status() != StatusCode::SWITCHING_PROTOCOLS {

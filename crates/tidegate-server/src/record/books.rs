@@ -24,6 +24,8 @@ pub(crate) struct Books {
     random: Cell<u64>,
     /// When somebody who was turned away is told of again.
     next_turned_away: Cell<Timestamp>,
+    /// When a domain that no policy names is told of again.
+    next_unknown: Cell<Timestamp>,
 }
 
 impl Books {
@@ -36,6 +38,7 @@ impl Books {
             log,
             complaints: Complaints::default(),
             next_turned_away: Cell::new(Timestamp::EPOCH),
+            next_unknown: Cell::new(Timestamp::EPOCH),
             random: Cell::new(RandomState::new().hash_one(worker)),
         }
     }
@@ -84,6 +87,16 @@ impl Books {
             .set(now.saturating_add(Duration::from_secs(1)));
         let door = door.name();
         tracing::warn!(door, %peer, "turned away: not among the `callers` of this door");
+    }
+
+    /// Somebody asked about `domain`, which no policy names. Told once a second at most.
+    pub(crate) fn unknown_domain(&self, domain: &str) {
+        let now = self.now();
+        if now < self.next_unknown.get() {
+            return;
+        }
+        self.next_unknown.set(now.saturating_add(Duration::from_secs(1)));
+        tracing::warn!(domain, "calls to this domain are not limited: no policy names it");
     }
 
     /// Says what is still to be said of the upstream's failures. Called now and then.

@@ -13,6 +13,7 @@ mod bodies;
 mod bounds;
 mod certs;
 mod endings;
+mod envoy;
 mod forwarding;
 mod framing;
 mod hostile;

@@ -1,4 +1,4 @@
-//! The upstream's body on its way to the client.
+//! What a client is sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
@@ -106,6 +106,8 @@ pub(crate) struct ResponseBody {
 enum Content {
     Nothing,
     Whole(Bytes),
+    /// A message and the status behind it.
+    Call(tonic::body::Body),
     Upstream(UpstreamBody),
 }
 
@@ -127,6 +129,11 @@ impl ResponseBody {
     /// `bytes`.
     pub(crate) fn whole(bytes: Bytes) -> Self {
         Self::of(Content::Whole(bytes))
+    }
+
+    /// The answer to a gRPC call, which is here as a whole.
+    pub(crate) fn call(body: tonic::body::Body) -> Self {
+        Self::of(Content::Call(body))
     }
 
     /// The upstream's.
@@ -218,6 +225,17 @@ impl Body for ResponseBody {
                 self.gave(&frame);
                 Poll::Ready(Some(Ok(frame)))
             }
+            Content::Call(body) => {
+                // What is here as a whole does not break off.
+                let frame =
+                    ready!(Pin::new(body).poll_frame(cx)).map(|frame| frame.map_err(|_| BodyError::Stalled));
+                match &frame {
+                    Some(Ok(frame)) => self.gave(frame),
+                    Some(Err(_)) => {}
+                    None => self.complete(),
+                }
+                Poll::Ready(frame)
+            }
             Content::Upstream(body) => {
                 let frame = ready!(body.poll(cx));
                 match &frame {
@@ -234,6 +252,7 @@ impl Body for ResponseBody {
         match &self.content {
             Content::Nothing => true,
             Content::Whole(bytes) => bytes.is_empty(),
+            Content::Call(body) => body.is_end_stream(),
             Content::Upstream(body) => body.incoming.is_end_stream(),
         }
     }
@@ -242,6 +261,7 @@ impl Body for ResponseBody {
         match &self.content {
             Content::Nothing => SizeHint::with_exact(0),
             Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Content::Call(body) => body.size_hint(),
             Content::Upstream(body) => body.incoming.size_hint(),
         }
     }
