@@ -30,7 +30,7 @@ use tidegate_core::{KeyHasher, Timestamp};
 use crate::document::folder;
 use crate::document::node::{self, Node, Place};
 use crate::document::report::Report;
-use crate::{Config, Problem, Problems};
+use crate::{Config, Door, Listener, Problem, Problems};
 
 /// A policy file to compile.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +126,12 @@ fn config(root: &Node, hasher: &KeyHasher, report: &mut Report<'_>) -> Config {
         document.store.as_ref(),
         report,
     );
+    // Who asks a door for Redis brings the limits.
+    let asks_policies = |listener: &Listener| listener.door != Door::Redis;
+    if document.policies.is_empty() && gateway.listen.iter().any(asks_policies) && report.errors() == 0 {
+        let message = "there are no policies: nothing is limited";
+        report.warning(Place::START, message, "add `policies:` with a list of them");
+    }
     free_keys::warn(&document.policies, &identity, &gateway.trust, report);
     let usual = consistency::usual(document.store.as_ref());
     let reject = document.answers.reject.as_ref();

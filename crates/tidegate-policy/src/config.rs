@@ -10,7 +10,7 @@ mod operations;
 pub(crate) mod store;
 mod upstream;
 
-pub use door::{Callers, Door};
+pub use door::{Callers, Door, RedisDoor};
 pub use forwarding::Forwarding;
 pub use gateway::{Bounds, ForwardedField, Gateway, Timeouts, Trust};
 pub use identity::{

@@ -35,9 +35,9 @@ pub use config::{
     AccessLog, Admin, ApiKeySettings, Bounds, Callers, CertificateFiles, ClientAuth, ClientCertificate,
     Config, Demand, Door, Ejection, FileReport, ForwardedField, Forwarding, Gateway, HealthCheck, HostPort,
     IdentitySettings, JwtAlgorithm, JwtIssuer, JwtKeys, JwtSettings, KeyPlace, Listener, ListenerTls,
-    LogTarget, Logged, NamedFile, ProofOrder, ProxyProtocol, RequestIds, SecretPlace, Server, ServerUrl,
-    SharedStore, StoreLogin, StorePlace, StoreSettings, StoreTls, StoredKeySettings, Timeouts, TlsVersion,
-    TokenPlace, Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
+    LogTarget, Logged, NamedFile, ProofOrder, ProxyProtocol, RedisDoor, RequestIds, SecretPlace, Server,
+    ServerUrl, SharedStore, StoreLogin, StorePlace, StoreSettings, StoreTls, StoredKeySettings, Timeouts,
+    TlsVersion, TokenPlace, Treatment, Trust, UnknownNames, Upstream, UpstreamError, UpstreamTls,
 };
 pub use explain::{Explained, KeyPart, Match};
 pub use expression::ExpressionFault;
@@ -52,9 +52,9 @@ pub use plan::{ExpressionFailure, ExpressionField, Plan, Refusal, Source, Terms}
 pub use policy::{Consistency, OnStoreFailure, Override, Policy, PolicyLimit, Share};
 pub use problem::{Problem, Problems, Severity};
 pub use request::{Body, Content, Graphql, Operation, PeerCertificate, Request, Tls};
-pub use set::PolicySet;
 pub use set::body::BodyNeed;
 pub use set::host::normal as normal_host;
 pub use set::routes::{Choice, HostRewrite, Route, Routes};
+pub use set::{NamedCounters, PolicySet};
 pub use verdict::{Course, Reading, Reason, Shadow, StoreFailure, Verdict};
 pub use words::in_words;

@@ -10,6 +10,7 @@ mod explain;
 pub(crate) mod host;
 pub(crate) mod index;
 pub(crate) mod key;
+mod named;
 pub(crate) mod parts;
 pub(crate) mod path;
 pub(crate) mod routes;
@@ -43,6 +44,8 @@ use key::{Found, Recipe};
 use path::PathPattern;
 use views::Segments;
 
+pub use named::NamedCounters;
+
 /// The policies of one file, compiled. Cheap to ask from many threads; made once per load.
 ///
 /// Hosts and paths are found in an index, so the price of a request depends on how many policies concern its host and path,
@@ -57,6 +60,7 @@ pub struct PolicySet {
     calls: Calls,
     prefixes: Prefixes,
     looks_at_bodies: bool,
+    named: NamedCounters,
 }
 
 /// How a policy finds requests and names counters.
@@ -135,6 +139,7 @@ impl PolicySet {
             calls: Calls::new(usual, hasher, &shared),
             prefixes,
             looks_at_bodies: parts.iter().any(|parts| parts.body.is_some()),
+            named: NamedCounters::new(hasher),
         };
         for ((parts, replaces), place) in parts.into_iter().zip(replaces).zip(0..) {
             match &parts.call {
@@ -155,6 +160,7 @@ impl PolicySet {
     /// alone.
     pub fn name_shared_under(&mut self, secret: &[u8]) {
         let hasher = KeyHasher::shared(Some(secret));
+        self.named.share(&hasher);
         for (policy, rule) in self.policies.iter().zip(&mut self.rules) {
             if policy.consistency == Consistency::Strict {
                 rule.beginnings = Beginnings::of(policy, &rule.recipe, &hasher);
@@ -167,6 +173,11 @@ impl PolicySet {
     pub fn asks_shared_store(&self) -> bool {
         let is_strict = |policy: &Policy| policy.consistency == Consistency::Strict;
         self.policies.iter().any(is_strict) || self.calls.ask_shared_store()
+    }
+
+    /// The names of counters that callers bring, with their limits.
+    pub fn named_counters(&self) -> &NamedCounters {
+        &self.named
     }
 
     /// The policies, in the order of the file.

@@ -11,7 +11,8 @@ use std::time::Duration;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tidegate_core::{Algorithm, KeyHasher, TableSize};
 use tidegate_policy::{
-    Admin, Consistency, Door, Forwarding, Policy, PolicyLimit, Problems, ServerUrl, SharedStore, Upstream,
+    Admin, Consistency, Door, Forwarding, Listener, Policy, PolicyLimit, Problems, ServerUrl, SharedStore,
+    Upstream,
 };
 use tidegate_store::{Memory, Redis, redis};
 use tokio::runtime::{Builder, Runtime};
@@ -203,7 +204,12 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let admin_at = options.admin.unwrap_or(live.config.admin);
     let policies = live.config.policies.policies().to_vec();
     let shared_store = live.config.store.shared.clone();
-    let memory = Memory::new(table_size(live.config.store.memory_bytes, &policies));
+    let size = table_size(
+        live.config.store.memory_bytes,
+        &policies,
+        &live.config.gateway.listen,
+    );
+    let memory = Memory::new(size);
     let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
     let token_keys = fetch_token_keys(&stage, &clock)?;
     let counters = counters(memory, store.as_ref(), &runtime)?;
@@ -406,8 +412,8 @@ fn random_hasher() -> Result<KeyHasher, BootError> {
 }
 
 /// The memory goes to what the policies need: buckets, the other algorithms, or half to each. What they do not need yet gets a
-/// part all the same, since a reload may bring policies that do.
-fn table_size(bytes: usize, policies: &[Policy]) -> TableSize {
+/// part all the same, since a reload may bring policies that do. Who asks a door for Redis brings buckets.
+fn table_size(bytes: usize, policies: &[Policy], listen: &[Listener]) -> TableSize {
     let is_bucket = |limit: &PolicyLimit| {
         matches!(
             limit.limit.algorithm(),
@@ -415,7 +421,11 @@ fn table_size(bytes: usize, policies: &[Policy]) -> TableSize {
         )
     };
     let mut limits = policies.iter().flat_map(limits_of);
-    let bucket_bytes = match (limits.clone().any(is_bucket), limits.all(is_bucket)) {
+    let are_brought = listen.iter().any(|listener| listener.door == Door::Redis);
+    let bucket_bytes = match (
+        are_brought || limits.clone().any(is_bucket),
+        limits.all(is_bucket),
+    ) {
         (_, true) => bytes - bytes / SPARE_PART,
         (true, false) => bytes / 2,
         (false, false) => bytes / SPARE_PART,

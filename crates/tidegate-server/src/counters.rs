@@ -4,6 +4,7 @@
 //! no call, and are given back if the shared store refuses the others.
 
 mod outage;
+mod single;
 #[cfg(test)]
 mod tests;
 

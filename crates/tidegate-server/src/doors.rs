@@ -5,6 +5,7 @@
 
 pub(crate) mod check;
 pub(crate) mod envoy;
+pub(crate) mod redis;
 mod unseen;
 
 pub(crate) use unseen::Unseen;

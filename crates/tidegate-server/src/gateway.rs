@@ -20,6 +20,7 @@ mod listen;
 mod news;
 mod pool;
 mod proxy_header;
+mod raw;
 mod request_id;
 mod roster;
 mod secure;
@@ -46,6 +47,7 @@ use tokio::sync::{oneshot, watch};
 
 pub(crate) use body::{Progress, ResponseBody};
 pub(crate) use listen::{listen, refuse_shared};
+pub(crate) use raw::Raw;
 pub(crate) use session::Session;
 pub use settings::{Bounds, Listener, Settings, Timeouts};
 

@@ -157,6 +157,7 @@ impl PolicySource {
             }
             None => None,
         };
+        self.read_door_passwords(files, &mut config.gateway)?;
         let (tokens, key_origins) = match &config.identity.jwt {
             Some(settings) => {
                 let tokens = Tokens {

@@ -52,7 +52,11 @@ fn consistency_of(is_shared: bool) -> Consistency {
     }
 }
 
-fn consistency(text: Option<&Spanned<Consistency>>, is_shared: bool, report: &mut Report<'_>) -> Consistency {
+pub(super) fn consistency(
+    text: Option<&Spanned<Consistency>>,
+    is_shared: bool,
+    report: &mut Report<'_>,
+) -> Consistency {
     match text {
         None => consistency_of(is_shared),
         Some(text) if text.value == Consistency::Strict && !is_shared => {

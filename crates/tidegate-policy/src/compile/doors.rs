@@ -5,17 +5,23 @@ mod tests;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use super::consistency::consistency;
 use super::gateway::network;
 use super::listener;
-use crate::config::{Callers, Demand, Door, Listener};
-use crate::document::doors::DoorText;
+use super::store::secret;
+use crate::config::{Callers, Demand, Door, Listener, RedisDoor};
+use crate::document::Document;
+use crate::document::doors::{DoorText, RedisText};
 use crate::document::node::Spanned;
 use crate::document::report::{Report, quoted};
+use crate::document::store::StoreText;
+use crate::policy::{Consistency, OnStoreFailure};
 
-/// The listeners of `texts`, none of which may listen where one of `others` does.
-pub(super) fn doors(texts: &[DoorText], others: &[Listener], report: &mut Report<'_>) -> Vec<Listener> {
+/// The listeners of all doors, none of which may listen where one of `others` does.
+pub(super) fn doors(document: &Document, others: &[Listener], report: &mut Report<'_>) -> Vec<Listener> {
+    let is_shared = document.store.as_ref().is_some_and(StoreText::is_shared);
     let mut doors: Vec<Listener> = Vec::new();
-    for text in texts {
+    for text in &document.doors {
         let tls = text.tls.as_ref().map(|text| listener::tls(text, report));
         let shows_certificates = tls
             .as_ref()
@@ -30,6 +36,7 @@ pub(super) fn doors(texts: &[DoorText], others: &[Listener], report: &mut Report
             );
         }
         let callers = callers(text, shows_certificates, report);
+        let redis = (text.door == Door::Redis).then(|| redis(text.redis.as_ref(), is_shared, report));
         let Some(address) = address(&text.listen, report) else {
             continue;
         };
@@ -43,9 +50,27 @@ pub(super) fn doors(texts: &[DoorText], others: &[Listener], report: &mut Report
             proxy_protocol: None,
             door: text.door,
             callers,
+            redis,
         });
     }
     doors
+}
+
+/// How a door for Redis counts, in an instance that shares a store or not.
+fn redis(text: Option<&RedisText>, is_shared: bool, report: &mut Report<'_>) -> RedisDoor {
+    let said = text.and_then(|text| text.consistency.as_ref());
+    let consistency = consistency(said, is_shared, report);
+    let on_store_failure = text.and_then(|text| text.on_store_failure.as_ref());
+    if let (Some(said), Consistency::Local) = (on_store_failure, consistency) {
+        let message = "`on_store_failure` says nothing here: this door does not ask the shared store";
+        report.warning(said.at, message, "remove it, or write `consistency: strict`");
+    }
+    RedisDoor {
+        consistency,
+        on_store_failure: on_store_failure.map_or(OnStoreFailure::default(), |said| said.value),
+        password: text.and_then(|text| secret(&text.password, report)),
+        password_digest: None,
+    }
 }
 
 /// An address; a port alone is one of this machine's loopback.

@@ -74,7 +74,7 @@ fn listen(document: &Document, usual: Vec<Listener>, report: &mut Report<'_>) ->
         None if forwards || document.doors.is_empty() => usual,
         None => Vec::new(),
     };
-    let doors = doors::doors(&document.doors, &listen, report);
+    let doors = doors::doors(document, &listen, report);
     listen.extend(doors);
     listen
 }

@@ -31,6 +31,7 @@ pub(super) fn listeners(texts: &[ListenerText], report: &mut Report<'_>) -> Vec<
             proxy_protocol: text.proxy_protocol.as_ref().map(|said| said.value),
             door: Door::Gateway,
             callers: Callers::Anybody,
+            redis: None,
         });
     }
     listeners

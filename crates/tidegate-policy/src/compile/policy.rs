@@ -59,10 +59,6 @@ pub(super) fn policies(
             );
         }
     }
-    if texts.is_empty() && report.errors() == 0 {
-        let message = "there are no policies: nothing is limited";
-        report.warning(Place::START, message, "add `policies:` with a list of them");
-    }
     let right = |text| right(text, texts, identity, store, report);
     texts.iter().filter_map(right).collect()
 }

@@ -343,7 +343,7 @@ fn judge_login(login: Option<&StoreLogin>, at: Place, report: &mut Report<'_>) {
     }
 }
 
-fn secret(text: &SecretText, report: &mut Report<'_>) -> Option<SecretPlace> {
+pub(super) fn secret(text: &SecretText, report: &mut Report<'_>) -> Option<SecretPlace> {
     match (&text.env, &text.file) {
         (Some(_), Some(file)) => {
             let message = "a secret is in one place";

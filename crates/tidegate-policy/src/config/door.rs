@@ -4,7 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
+use super::SecretPlace;
 use crate::address::{canonical, covers};
+use crate::policy::{Consistency, OnStoreFailure};
 
 /// What is spoken on a listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -54,6 +56,19 @@ impl Door {
             (Self::Redis, true) => "rediss",
         }
     }
+}
+
+/// How a door that speaks the protocol of Redis counts, and whom it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisDoor {
+    /// Where it counts. Default: strict if instances share a store, else local.
+    pub consistency: Consistency,
+    /// What happens when the shared store cannot decide. Default: local.
+    pub on_store_failure: OnStoreFailure,
+    /// Where the password is that clients say first. Default: they say none.
+    pub password: Option<SecretPlace>,
+    /// The SHA-256 of that password, once it was read.
+    pub password_digest: Option<[u8; 32]>,
 }
 
 /// Who may connect to a door.

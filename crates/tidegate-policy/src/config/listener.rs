@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Callers, Door, NamedFile};
+use super::{Callers, Door, NamedFile, RedisDoor};
 
 /// An address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Listener {
     pub door: Door,
     /// Who may connect. Default: anybody to the gateway, this machine to a door.
     pub callers: Callers,
+    /// What only a door that speaks the protocol of Redis has.
+    pub redis: Option<RedisDoor>,
 }
 
 /// The versions of the PROXY protocol that a listener requires.
@@ -39,6 +41,7 @@ impl From<SocketAddr> for Listener {
             proxy_protocol: None,
             door: Door::Gateway,
             callers: Callers::Anybody,
+            redis: None,
         }
     }
 }

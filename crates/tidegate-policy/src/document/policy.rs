@@ -258,7 +258,7 @@ fn on_missing(node: &Node, report: &mut Report<'_>) -> Option<Spanned<OnMissing>
     scalar::choice(node, &words, report)
 }
 
-fn on_store_failure(node: &Node, report: &mut Report<'_>) -> Option<Spanned<OnStoreFailure>> {
+pub(super) fn on_store_failure(node: &Node, report: &mut Report<'_>) -> Option<Spanned<OnStoreFailure>> {
     let words = [
         ("allow", OnStoreFailure::Allow),
         ("deny", OnStoreFailure::Deny),
@@ -267,7 +267,7 @@ fn on_store_failure(node: &Node, report: &mut Report<'_>) -> Option<Spanned<OnSt
     scalar::choice(node, &words, report)
 }
 
-fn consistency(node: &Node, report: &mut Report<'_>) -> Option<Spanned<Consistency>> {
+pub(super) fn consistency(node: &Node, report: &mut Report<'_>) -> Option<Spanned<Consistency>> {
     let words = [
         ("local", Some(Consistency::Local)),
         ("strict", Some(Consistency::Strict)),

@@ -13,7 +13,7 @@ use crate::document::report::Report;
 /// Reaches every mapping of a policy file, each of them empty or almost so.
 const EVERY_MAPPING: &str = "
 gateway: { listen: { tls: { certificates: {} } }, timeouts: {}, limits: {} }
-doors: { envoy: {} }
+doors: { envoy: {}, redis: {} }
 upstreams: { app: { servers: {}, tls: {}, health: {}, ejection: {} } }
 routes: [{ match: { headers: { a: {} } } }]
 store: { tls: {} }

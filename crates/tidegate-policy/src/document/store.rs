@@ -134,7 +134,11 @@ impl StoreText {
 }
 
 impl SecretText {
-    fn read(fields: &mut Fields<'_>, [env, file]: [&'static str; 2], report: &mut Report<'_>) -> Self {
+    pub(super) fn read(
+        fields: &mut Fields<'_>,
+        [env, file]: [&'static str; 2],
+        report: &mut Report<'_>,
+    ) -> Self {
         Self {
             env: fields.read(env, report, scalar::text),
             file: fields.read(file, report, scalar::text),

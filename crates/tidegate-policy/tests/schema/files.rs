@@ -32,6 +32,7 @@ pub(crate) fn file_around(what: &str, name: &str) -> &'static str {
         ("`jwt`", _) => {
             "identity:\n  jwt:\n    issuer: a\n    audience: b\n    algorithms: RS256\n    jwks: c\n    HOLE"
         }
+        ("a door for Redis", _) => "store: redis://a\ndoors:\n  redis:\n    listen: 1\n    HOLE",
         ("`answers`", _) => "answers: { HOLE }",
         ("`reject`", _) => {
             "answers:\n  reject:\n    body: 1\n    HOLE\npolicies:\n  - { name: a, key: host, limit: { quota: 1, window: 1s } }"

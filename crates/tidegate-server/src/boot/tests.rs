@@ -1,4 +1,4 @@
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 
 use super::*;
 use crate::load::LoadError;
@@ -134,7 +134,7 @@ fn the_stores_memory_goes_to_the_algorithms_that_the_policies_use_but_for_an_eig
     let both = format!("{FILE}    tiers: {{ pro: {log} }}\n");
     for (text, bucket_bytes, ledger_bytes) in [(only_buckets, 14, 2), (only_others, 2, 14), (both, 8, 8)] {
         let loaded = options(&text).policies.load(&KeyHasher::new([0; 16])).unwrap();
-        let size = table_size(16, loaded.config.policies.policies());
+        let size = table_size(16, loaded.config.policies.policies(), &[]);
         assert_eq!(
             size,
             TableSize {
@@ -144,6 +144,14 @@ fn the_stores_memory_goes_to_the_algorithms_that_the_policies_use_but_for_an_eig
             "{text}"
         );
     }
+    let door = Listener {
+        door: Door::Redis,
+        ..SocketAddr::from(([127, 0, 0, 1], 0)).into()
+    };
+    let log = options(&FILE.replace("{ quota: 1, window: 1s }", log));
+    let loaded = log.policies.load(&KeyHasher::new([0; 16])).unwrap();
+    let size = table_size(16, loaded.config.policies.policies(), &[door]);
+    assert_eq!(size.bucket_bytes, 8, "callers of a door for Redis bring buckets");
 }
 
 #[test]

@@ -155,6 +155,24 @@ impl Client {
         given_up > MOST_GIVEN_UP && given_up.saturating_mul(2) > self.begun.get()
     }
 
+    /// Unless something is being done for it, it rests for as long as it likes, until its place is wanted.
+    pub(crate) fn rest(&self) {
+        if self.requests.get() > 0 {
+            return;
+        }
+        self.enter(Phase::Idle);
+        if !self.is_let_go.get() {
+            self.deadline.clear();
+        }
+    }
+
+    /// Part of what it asks for is here.
+    pub(crate) fn owes_the_rest(&self) {
+        if self.phase.get() != Phase::Head {
+            self.enter(Phase::Head);
+        }
+    }
+
     /// The connection serves HTTP/2, where reading is no sign of a request.
     pub(crate) fn settle(&self) {
         self.enter(Phase::Idle);

@@ -22,6 +22,7 @@ use super::client::{Client, ClientIo, Phase, Protocol};
 use super::crowd::Seat;
 use super::fields::Origin;
 use super::proxy_header::{self, Outcome, Source};
+use super::raw;
 use super::secure::{FIRST_BYTES, Secured, more, refuse, secure};
 use super::session::Session;
 use super::stream::Stream;
@@ -71,6 +72,11 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
         return;
     };
     let listeners = worker.common.tls.current();
+    if door == Door::Redis {
+        // Boxed, so that the future of a connection of HTTP stays small.
+        let serving = raw::serve(worker.clone(), accepted, listeners.at(listener), &client);
+        return Box::pin(serving).await;
+    }
     let opened = match listeners.at(listener) {
         Some(tls) => open_tls(&worker, accepted, tls, &client).await,
         None => open_plain(&worker, accepted, &client).await,

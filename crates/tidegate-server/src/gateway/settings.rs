@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tidegate_policy::{Callers, Door, ProxyProtocol, RequestIds};
+use tidegate_policy::{Callers, Door, ProxyProtocol, RedisDoor, RequestIds};
 
 use crate::access_log::AccessLog;
 
@@ -26,6 +26,8 @@ pub struct Listener {
     pub door: Door,
     /// Who may connect. Default: anybody.
     pub callers: Callers,
+    /// What only a door that speaks the protocol of Redis has. Default: nothing.
+    pub redis: Option<RedisDoor>,
 }
 
 impl From<SocketAddr> for Listener {
@@ -37,6 +39,7 @@ impl From<SocketAddr> for Listener {
             proxy_protocol: None,
             door: Door::Gateway,
             callers: Callers::Anybody,
+            redis: None,
         }
     }
 }
@@ -124,6 +127,7 @@ fn listeners(listen: &[tidegate_policy::Listener], tls: &[Option<Arc<TlsListener
             proxy_protocol: listener.proxy_protocol,
             door: listener.door,
             callers: listener.callers.clone(),
+            redis: listener.redis.clone(),
         })
         .collect()
 }

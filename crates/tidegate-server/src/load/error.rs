@@ -1,5 +1,6 @@
 //! Why there is no configuration.
 
+use std::net::SocketAddr;
 use std::{error, fmt, io};
 
 use tidegate_policy::Problems;
@@ -48,6 +49,13 @@ pub enum LoadError {
     Store {
         /// The store.
         store: String,
+        /// Why.
+        why: String,
+    },
+    /// The password of a door cannot be used.
+    DoorPassword {
+        /// Where the door is.
+        address: SocketAddr,
         /// Why.
         why: String,
     },
@@ -108,6 +116,7 @@ impl fmt::Display for LoadError {
                 "cannot use {place}, the keys of tokens that {named_in} names: {fault}"
             ),
             Self::Store { store, why } => write!(f, "the store {store}: {why}"),
+            Self::DoorPassword { address, why } => write!(f, "the password of the door at {address}: {why}"),
             Self::UpstreamTls { upstream, why } => write!(f, "`tls` of the upstream {upstream}: {why}"),
             Self::Invalid(problems) => problems.fmt(f),
         }

@@ -2,7 +2,8 @@
 
 use std::env;
 
-use tidegate_policy::{HostPort, SecretPlace, SharedStore, StoreLogin, StorePlace, StoreTls};
+use sha2::{Digest, Sha256};
+use tidegate_policy::{Gateway, HostPort, SecretPlace, SharedStore, StoreLogin, StorePlace, StoreTls};
 use tidegate_store::redis::{Address, Login, Password, Servers, Settings, Tls};
 
 use super::token_keys::without_line_end;
@@ -26,6 +27,33 @@ impl PolicySource {
             store: store.to_string(),
             why,
         })
+    }
+}
+
+impl PolicySource {
+    /// The passwords that clients of doors for Redis say, as digests.
+    pub(super) fn read_door_passwords(
+        &self,
+        files: &mut Files,
+        gateway: &mut Gateway,
+    ) -> Result<(), LoadError> {
+        let mut reader = Reader { source: self, files };
+        for listener in &mut gateway.listen {
+            let address = listener.address;
+            let Some(door) = &mut listener.redis else {
+                continue;
+            };
+            let Some(place) = &door.password else {
+                continue;
+            };
+            let password = match reader.secret(place) {
+                Ok(password) if password.is_empty() => Err("it is empty".to_owned()),
+                read => read,
+            };
+            let password = password.map_err(|why| LoadError::DoorPassword { address, why })?;
+            door.password_digest = Some(Sha256::digest(password).into());
+        }
+        Ok(())
     }
 }
 

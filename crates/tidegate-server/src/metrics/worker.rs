@@ -3,6 +3,7 @@
 use super::count::{Bounds, Count, Histogram, Reading};
 use super::family::{CLASSES, Family, REFUSALS, STORE_FAILURES, UPSTREAM_FAILURES, VERDICTS};
 use super::page::Page;
+use crate::doors::redis::OUTCOMES;
 
 /// What one worker counts. Two workers share no cache line, nor a pair of lines that is fetched together.
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub(crate) struct WorkerCounts {
     pub(crate) store_failures: Family,
     pub(crate) upstream_responses: Family,
     pub(crate) upstream_failures: Family,
+    pub(crate) redis_commands: Family,
     pub(crate) durations: Histogram,
     pub(crate) decisions: Histogram,
     pub(crate) delays: Histogram,
@@ -33,6 +35,7 @@ impl Default for WorkerCounts {
             store_failures: Family::of(STORE_FAILURES),
             upstream_responses: Family::of(CLASSES),
             upstream_failures: Family::of(UPSTREAM_FAILURES),
+            redis_commands: Family::of(OUTCOMES),
             durations: Histogram::default(),
             decisions: Histogram::default(),
             delays: Histogram::default(),
@@ -153,6 +156,15 @@ pub(super) fn tell(workers: &[WorkerCounts], page: &mut Page<'_>) -> std::fmt::R
         "error",
         UPSTREAM_FAILURES,
         |word| family(|worker| &worker.upstream_failures, word),
+    )?;
+    page.counters(
+        (
+            "tidegate_redis_commands",
+            "Commands to doors for Redis, by what was decided",
+        ),
+        "outcome",
+        OUTCOMES,
+        |word| family(|worker| &worker.redis_commands, word),
     )?;
     page.histogram(
         (

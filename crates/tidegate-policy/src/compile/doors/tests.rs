@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use tidegate_core::KeyHasher;
 
 use super::*;
-use crate::{Compiled, PolicyFile, Problems, compile};
+use crate::{Compiled, PolicyFile, Problems, SecretPlace, compile};
 
 fn read(text: &str) -> Result<Compiled, Problems> {
     let text =
@@ -103,5 +103,79 @@ fn what_is_wrong_with_doors_is_told_all_at_once() {
         "`address`",
     ] {
         assert!(errors.contains(told), "{told}: {errors}");
+    }
+}
+
+#[test]
+fn a_door_for_redis_counts_where_policies_do_unless_it_says_otherwise() {
+    let redis = |text: &str| {
+        let config = read(text).unwrap().config;
+        config.gateway.listen[0].redis.clone().unwrap()
+    };
+    let alone = redis("doors: { redis: 6380 }");
+    assert_eq!(
+        (alone.consistency, alone.on_store_failure, alone.password),
+        (Consistency::Local, OnStoreFailure::Local, None)
+    );
+    let store = "store: redis://127.0.0.1:6379";
+    assert_eq!(
+        redis(&format!("doors: {{ redis: 6380 }}\n{store}")).consistency,
+        Consistency::Strict
+    );
+    let told = redis(&format!(
+        "doors: {{ redis: {{ listen: 6380, on_store_failure: deny, password_env: DOOR }} }}\n{store}"
+    ));
+    assert_eq!(
+        (told.consistency, told.on_store_failure, told.password),
+        (
+            Consistency::Strict,
+            OnStoreFailure::Deny,
+            Some(SecretPlace::Env("DOOR".to_owned()))
+        )
+    );
+    let own = format!("doors: {{ redis: {{ listen: 6380, consistency: local }} }}\n{store}");
+    assert_eq!(redis(&own).consistency, Consistency::Local);
+}
+
+#[test]
+fn what_a_door_for_redis_cannot_do_is_told() {
+    let errors = read(
+        "doors: { redis: { listen: 6380, consistency: strict, password: a }, check: { listen: 1, password_env: B } }",
+    );
+    let errors = errors.unwrap_err().to_string();
+    for told in [
+        "there is no store in which instances could count together",
+        "a secret does not belong into a policy file",
+        "`password_env`",
+    ] {
+        assert!(errors.contains(told), "{told}: {errors}");
+    }
+    let warnings = read("doors: { redis: { listen: 6380, on_store_failure: deny } }")
+        .unwrap()
+        .warnings;
+    assert!(
+        warnings
+            .to_string()
+            .contains("`on_store_failure` says nothing here"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn only_where_callers_bring_no_limits_are_policies_missed() {
+    let warnings = |text| {
+        let hasher = KeyHasher::new([0; 16]);
+        compile(PolicyFile { name: "t.yaml", text }, &hasher)
+            .unwrap()
+            .warnings
+            .to_string()
+    };
+    assert_eq!(warnings("doors: { redis: 6380 }"), "");
+    for text in [
+        "doors: { redis: 6380, spoe: 1 }",
+        "doors: { check: 1 }",
+        "admin: off",
+    ] {
+        assert!(warnings(text).contains("nothing is limited"), "{text}");
     }
 }
