@@ -6,6 +6,7 @@
 pub(crate) mod check;
 pub(crate) mod envoy;
 pub(crate) mod redis;
+pub(crate) mod spoe;
 mod unseen;
 
 pub(crate) use unseen::Unseen;

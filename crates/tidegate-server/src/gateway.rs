@@ -50,6 +50,7 @@ pub(crate) use listen::{listen, refuse_shared};
 pub(crate) use raw::Raw;
 pub(crate) use session::Session;
 pub use settings::{Bounds, Listener, Settings, Timeouts};
+pub(crate) use worker::Worker;
 
 use crate::pipeline::Pipeline;
 use crate::sockets::Given;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -9,7 +10,7 @@ use tempfile::TempDir;
 use crate::nginx::{PORTS_TRIED, free_address};
 use tidegate_test_servers::Process;
 
-/// A running HAProxy that forwards bytes, as they are, to one server.
+/// A running HAProxy.
 #[derive(Debug)]
 pub struct Haproxy {
     _process: Process,
@@ -18,23 +19,27 @@ pub struct Haproxy {
 }
 
 impl Haproxy {
-    /// Starts one before `server`, whose line in the configuration ends with `options`, and waits until it takes connections.
+    /// Starts one that forwards bytes, as they are, to `server`, whose line in the configuration ends with `options`, and waits until it
+    /// takes connections.
     pub fn before(server: SocketAddr, options: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("haproxy.cfg");
-        for _ in 0..PORTS_TRIED {
-            let address = free_address();
-            let text = format!(
+        Self::start(&[], |address| {
+            format!(
                 "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n\
                  listen all\n  bind {address}\n  server gateway {server} {options}\n"
-            );
-            fs::write(&file, text).unwrap();
-            // Its main process speaks up when the sockets are bound and its worker runs.
-            let mut command = Command::new("haproxy");
-            command.arg("-W").arg("-f").arg(&file);
-            let process = Process::start(command);
-            let ready = |line: &str| line.contains("Loading success").then_some(());
-            if process.logged(ready).is_some() {
+            )
+        })
+    }
+
+    /// Starts one as the text that `configuration` makes for an address says, with `files` beside it.
+    pub fn start(files: &[(&str, &str)], configuration: impl Fn(SocketAddr) -> String) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        for _ in 0..PORTS_TRIED {
+            let address = free_address();
+            fs::write(folder.path().join("haproxy.cfg"), configuration(address)).unwrap();
+            if let Some(process) = run(folder.path()) {
                 return Self {
                     _process: process,
                     address,
@@ -49,4 +54,13 @@ impl Haproxy {
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
+}
+
+fn run(folder: &Path) -> Option<Process> {
+    // Its main process speaks up when the sockets are bound and its worker runs.
+    let mut command = Command::new("haproxy");
+    command.args(["-W", "-f", "haproxy.cfg"]).current_dir(folder);
+    let process = Process::start(command);
+    let ready = |line: &str| line.contains("Loading success").then_some(());
+    process.logged(ready).map(|()| process)
 }

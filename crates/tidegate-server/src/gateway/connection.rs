@@ -72,7 +72,7 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
         return;
     };
     let listeners = worker.common.tls.current();
-    if door == Door::Redis {
+    if let Door::Redis | Door::Spoe = door {
         // Boxed, so that the future of a connection of HTTP stays small.
         let serving = raw::serve(worker.clone(), accepted, listeners.at(listener), &client);
         return Box::pin(serving).await;

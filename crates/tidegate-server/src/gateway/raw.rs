@@ -6,15 +6,17 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use bytes::BytesMut;
+use tidegate_policy::Door;
 use tidegate_store::Store;
 use tokio::io::AsyncWrite;
 
 use super::client::{Client, InFlight};
 use super::connection::{Accepted, close};
 use super::secure::{Secured, more, secure};
+use super::settings::Listener;
 use super::stream::Stream;
 use super::worker::Worker;
-use crate::doors::redis;
+use crate::doors::{redis, spoe};
 use crate::tls::TlsListener;
 
 /// A connection whose bytes a door reads and writes by itself.
@@ -34,7 +36,7 @@ pub(super) async fn serve<S: Store>(
     tls: Option<&TlsListener>,
     client: &Rc<Client>,
 ) {
-    let place = accepted.listener;
+    let (place, peer) = (accepted.listener, accepted.peer);
     let mut early = BytesMut::new();
     let stream = match tls {
         Some(tls) => {
@@ -55,8 +57,14 @@ pub(super) async fn serve<S: Store>(
         worker: worker.clone(),
     };
     raw.client.rest();
-    if let Some(listener) = worker.settings.listen.get(place) {
-        redis::serve(raw, early, listener).await;
+    match worker.settings.listen.get(place) {
+        Some(
+            listener @ Listener {
+                door: Door::Redis, ..
+            },
+        ) => redis::serve(raw, early, listener).await,
+        Some(Listener { door: Door::Spoe, .. }) => spoe::serve(raw, early, peer).await,
+        _ => {}
     }
 }
 
