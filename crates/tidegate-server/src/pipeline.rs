@@ -324,7 +324,12 @@ impl Answer {
     }
 }
 
-impl Admitted<'_> {
+impl<'l> Admitted<'l> {
+    /// What was decided about it.
+    pub(crate) fn verdict(&self) -> &Verdict<'l> {
+        &self.verdict
+    }
+
     /// Tells the origin what was decided.
     pub(crate) fn tell_origin(&self, fields: &mut HeaderMap) {
         tell_origin(&self.verdict, &self.identity, fields);

@@ -177,9 +177,9 @@ impl Record {
         self.refusal = Some(error);
     }
 
-    /// Whether it is known why it is answered here.
-    pub(crate) fn is_refused(&self) -> bool {
-        self.refusal.is_some()
+    /// Why it is answered here, as far as that is known.
+    pub(crate) fn refusal(&self) -> Option<&'static str> {
+        self.refusal
     }
 
     /// It was not let in to be asked about limits, for what `error` says.

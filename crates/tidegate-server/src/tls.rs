@@ -14,7 +14,7 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use tidegate_policy::{Demand, TlsVersion, UnknownNames};
 
-pub(crate) use facts::facts;
+pub(crate) use facts::{certificate, facts};
 pub use load::Source;
 pub(crate) use names::Names;
 pub use switch::TlsSwitch;

@@ -3,6 +3,7 @@
 //! What cannot be decided is an error of the call, never an answer that says so: Envoy lets pass what it is told nothing about, and of
 //! an error its own configuration says what becomes.
 
+mod auth;
 mod call;
 mod health;
 mod rate_limit;
@@ -36,7 +37,7 @@ pub(crate) async fn answer<S: Store>(
         None => Status::deadline_exceeded("this call was not answered in the time that it gave").into_http(),
     };
     if let Some(status) = response.extensions().get::<Status>()
-        && !record.is_refused()
+        && record.refusal().is_none()
     {
         record.refused(word(status.code()));
     }
@@ -49,13 +50,30 @@ async fn serve<S: Store>(
     request: Request<Incoming>,
     record: &mut Record,
 ) -> Response<tonic::body::Body> {
+    let usual = call::MOST_MESSAGE_BYTES;
     match request.uri().path() {
         "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit" => {
-            call::unary(request, |asked| rate_limit::decide(session, live, asked, record)).await
+            call::unary(request, usual, |asked| {
+                rate_limit::decide(session, live, asked, record)
+            })
+            .await
+        }
+        // Boxed, so that the future of the others stays small.
+        "/envoy.service.auth.v3.Authorization/Check" => {
+            let most = call::MOST_CHECK_BYTES;
+            call::unary(request, most, |asked| {
+                Box::pin(auth::check(session, live, asked, record))
+            })
+            .await
         }
         "/grpc.health.v1.Health/Check" => {
             let leaving = session.worker.leaving();
-            call::unary(request, |asked| async move { health::check(&asked, leaving) }).await
+            call::unary(
+                request,
+                usual,
+                |asked| async move { health::check(&asked, leaving) },
+            )
+            .await
         }
         _ => Status::unimplemented(
             "this door answers ShouldRateLimit, Check of Authorization and Check of Health",

@@ -45,7 +45,8 @@ fn cipher(suite: CipherSuite) -> &'static str {
     }
 }
 
-fn certificate(der: &[u8]) -> Option<PeerCertificate> {
+/// The certificate in `der`.
+pub(crate) fn certificate(der: &[u8]) -> Option<PeerCertificate> {
     let (_, parsed) = X509Certificate::from_der(der).ok()?;
     let mut certificate =
         PeerCertificate::new(subject(parsed.subject()), HEXLOWER.encode(&Sha256::digest(der)));

@@ -1,7 +1,9 @@
 //! The door for Envoy, asked as Envoy asks: gRPC over HTTP/2, each message written by the numbers of its fields.
 
+mod auth;
 mod limits;
 mod refused;
+mod store;
 mod wire;
 
 use std::time::Duration;
@@ -23,7 +25,7 @@ const RATE_LIMIT: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRat
 /// A door for Envoy, and the clock by which it decides.
 fn door(policies: &str) -> (Bed, ManualClock) {
     let time = ManualClock::starting_at(Timestamp::from_nanos(1_800_000_000_000_000_000));
-    let bed = Bed::limited(policies, "", Clock::manual(time.clone()), at_the_door);
+    let bed = Bed::limited(policies, "[]", Clock::manual(time.clone()), at_the_door);
     (bed, time)
 }
 

@@ -19,6 +19,9 @@ use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
 /// The longest message that is read.
 pub(super) const MOST_MESSAGE_BYTES: usize = 64 * 1024;
 
+/// The longest message that describes a request. It may carry a body.
+pub(super) const MOST_CHECK_BYTES: usize = 2 * 1024 * 1024;
+
 /// The longest that a call may take which does not say how long it may, or says longer.
 const MOST_TIME: Duration = Duration::from_secs(60);
 
@@ -32,9 +35,10 @@ pub(super) fn is_call<B>(request: &Request<B>) -> bool {
     is_grpc && request.version() == Version::HTTP_2
 }
 
-/// Calls `serve` with the message of `request`, and answers with what it returns.
+/// Calls `serve` with the message of `request`, which has at most `most_bytes`, and answers with what it returns.
 pub(super) async fn unary<Q, A, F>(
     request: Request<Incoming>,
+    most_bytes: usize,
     serve: impl FnOnce(Q) -> F,
 ) -> Response<tonic::body::Body>
 where
@@ -42,7 +46,7 @@ where
     A: Message + 'static,
     F: Future<Output = Result<tonic::Response<A>, Status>>,
 {
-    let mut grpc = Grpc::new(Messages(PhantomData)).max_decoding_message_size(MOST_MESSAGE_BYTES);
+    let mut grpc = Grpc::new(Messages(PhantomData)).max_decoding_message_size(most_bytes);
     grpc.unary(Once(Some(serve), PhantomData), request).await
 }
 

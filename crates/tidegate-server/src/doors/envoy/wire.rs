@@ -2,6 +2,7 @@
 //!
 //! Texts are bytes that share the buffer a message came in. Whoever reads one checks that it is text.
 
+pub(super) mod auth;
 pub(super) mod health;
 pub(super) mod rate_limit;
 

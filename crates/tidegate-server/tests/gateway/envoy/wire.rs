@@ -121,6 +121,15 @@ impl Fields {
         }
     }
 
+    /// The texts in `field`.
+    pub(super) fn texts(&self, field: u64) -> Vec<&str> {
+        let texts = self.all(field).map(|value| match value {
+            Value::Bytes(bytes, _) => std::str::from_utf8(bytes).unwrap(),
+            other => panic!("field {field} is {other:?}"),
+        });
+        texts.collect()
+    }
+
     /// The messages in `field`.
     pub(super) fn messages(&self, field: u64) -> Vec<&Self> {
         let inner = self.all(field).map(|value| match value {
