@@ -1,6 +1,6 @@
 //! Tidegate beside its peers, measured in one run on one machine.
 //!
-//! `decision` asks what one decision costs in process, `gateway` what a request costs through the proxy, `features` what each
+//! `decision` asks what one decision costs in process, `gateway` what a request costs through the proxy, `doors` what a decision costs through the doors beside it, `features` what each
 //! feature adds to it, `store` what a decision costs one Redis, and `instructions` counts the instructions of one decision, free of noise.
 #![allow(
     clippy::print_stdout,
@@ -11,6 +11,7 @@
 use clap::{Parser, Subcommand};
 
 mod decision;
+mod doors;
 mod features;
 mod gateway;
 mod instructions;
@@ -34,6 +35,8 @@ enum Bench {
     Gateway(gateway::Options),
     /// CPU time per request of each feature, beside the same gateway without it
     Features(features::Options),
+    /// Decisions per second through each door, beside throttlecrab-server and redis-cell
+    Doors(doors::Options),
     /// Instructions per decision, counted by valgrind: no noise, so that a change shows
     Instructions(instructions::Options),
     /// Decisions per second of one Redis, beside the scripts that people copy
@@ -49,6 +52,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Decision(options) => decision::run(&options),
         Bench::Gateway(options) => gateway::run(&options),
         Bench::Features(options) => features::run(&options),
+        Bench::Doors(options) => doors::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
         Bench::Store(options) => store::run(&options),
         Bench::Contender(options) => decision::contender::run(&options),

@@ -2,7 +2,7 @@
 
 use crate::command::{cargo, run};
 
-/// What to measure: all of it, or one of `decision`, `gateway`, `features`, `store` and `instructions`.
+/// What to measure: all of it, or one of `decision`, `gateway`, `doors`, `features`, `store` and `instructions`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The bench and its options, as in `cargo xtask bench decision --quick`; `cargo xtask bench help decision` tells more.
@@ -15,7 +15,7 @@ pub(crate) fn run_benches(options: &Options) -> anyhow::Result<()> {
     if !options.arguments.is_empty() {
         return run_one(&options.arguments);
     }
-    for bench in ["instructions", "decision", "gateway", "features", "store"] {
+    for bench in ["instructions", "decision", "gateway", "doors", "features", "store"] {
         run_one(&[bench.to_owned()])?;
     }
     Ok(())
@@ -23,12 +23,28 @@ pub(crate) fn run_benches(options: &Options) -> anyhow::Result<()> {
 
 fn run_one(arguments: &[String]) -> anyhow::Result<()> {
     match arguments.first().map(String::as_str) {
-        Some("gateway" | "features") => run(&mut cargo("build --release --locked --package tidegate"))?,
-        Some("store") => run(&mut cargo(
-            "rustc --release --locked --quiet --manifest-path bench/Cargo.toml --package redis-cell --crate-type cdylib",
-        ))?,
+        Some("gateway" | "features") => build_tidegate()?,
+        Some("doors") => {
+            build_tidegate()?;
+            build_redis_cell()?;
+            // Not in the bench's lock file: it is a program, and no crate that could be depended on.
+            run(&mut cargo(
+                "install throttlecrab-server --version 0.4.40 --locked --root bench/target/peers",
+            ))?;
+        }
+        Some("store") => build_redis_cell()?,
         _ => {}
     }
     let mut bench = cargo("run --release --locked --quiet --manifest-path bench/Cargo.toml --");
     run(bench.args(arguments))
+}
+
+fn build_tidegate() -> anyhow::Result<()> {
+    run(&mut cargo("build --release --locked --package tidegate"))
+}
+
+fn build_redis_cell() -> anyhow::Result<()> {
+    run(&mut cargo(
+        "rustc --release --locked --quiet --manifest-path bench/Cargo.toml --package redis-cell --crate-type cdylib",
+    ))
 }
