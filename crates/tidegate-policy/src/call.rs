@@ -11,7 +11,7 @@ pub struct DescriptorCall<'c, 't> {
     pub domain: &'c str,
     /// The descriptors.
     pub descriptors: &'c [Descriptor<'t>],
-    /// What each of them costs that does not say so itself. None: what the policies say. 0 only looks.
+    /// How many requests each of them stands for that does not say so itself, each at the policy's cost. None: one. 0 only looks.
     pub hits: Option<u64>,
 }
 
@@ -20,7 +20,7 @@ pub struct DescriptorCall<'c, 't> {
 pub struct Descriptor<'t> {
     /// What it says, in order. Empty: no policy speaks about it.
     pub entries: SmallVec<[Entry<'t>; 4]>,
-    /// What it costs. None: what the call says.
+    /// How many requests it stands for. None: what the call says.
     pub hits: Option<u64>,
     /// The limit it brings along, which takes the place of the file's.
     pub limit: Option<&'t PolicyLimit>,

@@ -157,6 +157,13 @@ struct Subject<'p> {
     hits: Option<u64>,
 }
 
+impl Subject<'_> {
+    /// The cost of all its hits, each of which costs `each`.
+    fn times(&self, each: Cost) -> Cost {
+        Cost::new(each.units().saturating_mul(self.hits.unwrap_or(1)))
+    }
+}
+
 impl<'p, 'c, 't: 'c> Planner<'p, 'c, 't> {
     fn plan(&mut self, domain: &'c Domain) {
         let whole = Subject {
@@ -253,13 +260,10 @@ impl<'p, 'c, 't: 'c> Planner<'p, 'c, 't> {
         let Some(values) = named else {
             return;
         };
-        let cost = match subject.hits {
-            Some(hits) => Some(Cost::new(hits)),
-            None => rule.cost((policy, policy_index), &scope, plan),
-        };
-        let Some(cost) = cost else {
+        let Some(cost) = rule.cost((policy, policy_index), &scope, plan) else {
             return;
         };
+        let cost = subject.times(cost);
         self.replaced.extend_from_slice(&rule.replaces);
         for (limit_index, (limit, beginning)) in policy.limits.iter().zip(&rule.beginnings.own).enumerate() {
             let source = Source {
@@ -296,14 +300,14 @@ impl<'p, 'c, 't: 'c> Planner<'p, 'c, 't> {
         } else {
             policy_index
         };
-        let cost = match (subject.hits, speaking) {
-            (Some(hits), _) => Some(Cost::new(hits)),
-            (None, Some(index)) => set.rules[index].cost((policy, index), &scope, &mut self.planned.plan),
-            (None, None) => Some(policy.cost),
+        let cost = match speaking {
+            Some(index) => set.rules[index].cost((policy, index), &scope, &mut self.planned.plan),
+            None => Some(policy.cost),
         };
         let Some(cost) = cost else {
             return;
         };
+        let cost = subject.times(cost);
         let source = Source {
             policy,
             policy_index: counted_for,
