@@ -15,7 +15,14 @@ pub(crate) fn run_benches(options: &Options) -> anyhow::Result<()> {
     if !options.arguments.is_empty() {
         return run_one(&options.arguments);
     }
-    for bench in ["instructions", "decision", "gateway", "doors", "features", "store"] {
+    for bench in [
+        "instructions",
+        "decision",
+        "gateway",
+        "doors",
+        "features",
+        "store",
+    ] {
         run_one(&[bench.to_owned()])?;
     }
     Ok(())

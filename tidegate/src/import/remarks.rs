@@ -3,8 +3,8 @@
 use tidegate_policy::reading::{Place, Report};
 
 /// How a limit of zero is said.
-pub(super) const NOTHING_PASSES: &str = "a limit of 0 becomes one of 1 whose calls cost 2, so that nothing passes; a call that says itself that it \
-     costs 1 (hits_addend) passes once in a hundred years";
+pub(super) const NOTHING_PASSES: &str =
+    "a limit of 0 becomes one of 1 whose calls cost 2, so that nothing passes";
 
 /// What has no equal or differs.
 #[derive(Debug, Default)]

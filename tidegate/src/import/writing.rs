@@ -53,9 +53,8 @@ impl Limit {
     }
 }
 
-/// How a limit that lets nothing pass is written: no limit is zero, but what costs more than there ever is never passes. A call that says itself
-/// that it costs 1 is what the long window is for.
-const NOTHING: &str = "{ algorithm: fixed_window, quota: 1, window: 36500d }";
+/// How a limit that lets nothing pass is written: no limit is zero, but what costs more than there ever is never passes.
+const NOTHING: &str = "{ algorithm: fixed_window, quota: 1, window: 1s }";
 
 /// Whether the limit is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -106,7 +106,7 @@ fn a_key_of_one_entry_counts_all_values_of_the_others_together() {
 }
 
 #[test]
-fn the_cost_is_what_the_descriptor_says_else_the_call_else_the_policy() {
+fn each_hit_costs_what_the_policy_says_and_hits_are_those_of_the_descriptor_else_of_the_call() {
     let set = shop(&[
         &format!("{}, cost: 3", counted("fixed", "a")),
         &format!("{}, cost: 'int(descriptor.b)'", counted("computed", "b")),
@@ -127,9 +127,10 @@ fn the_cost_is_what_the_descriptor_says_else_the_call_else_the_policy() {
         costs.collect::<Vec<_>>()
     };
     assert_eq!(costs(None, None), [3, 5, 1]);
-    assert_eq!(costs(Some(7), None), [7, 7, 7]);
+    assert_eq!(costs(Some(7), None), [21, 35, 7]);
     assert_eq!(costs(Some(7), Some(0)), [0, 0, 7]);
-    assert_eq!(costs(None, Some(2)), [2, 2, 1]);
+    assert_eq!(costs(None, Some(2)), [6, 10, 1]);
+    assert_eq!(costs(Some(u64::MAX), None), [u64::MAX; 3]);
 }
 
 #[test]
