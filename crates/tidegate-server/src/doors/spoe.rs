@@ -23,6 +23,7 @@ use tidegate_store::Store;
 use crate::gateway::{Raw, Worker};
 use crate::pipeline::{Admission, Caller, Held, NotRead, ReadAhead};
 use crate::record::Record;
+use data::Malformed;
 use frame::{Agreed, Decoded, Fault, Frame, MAX_FRAME_BYTES, Name, agree, decode};
 use message::{Misasked, Told, find};
 use variables::Variables;
@@ -60,23 +61,18 @@ async fn talk<S: Store>(raw: &mut Raw<S>, inbox: &mut BytesMut, peer: IpAddr) ->
     let mut deciding = FuturesUnordered::new();
     let mut answers = Vec::new();
     loop {
-        // As many at a time as are promised: without pipelining the next comes when this one is answered.
-        while deciding.len() < MOST_AT_ONCE {
-            match decode(inbox, agreed.most) {
-                Decoded::Frame(Frame::Notify(name, payload), length) => {
-                    let Ok(told) = find(payload) else {
-                        return Some(Fault::Invalid);
-                    };
-                    let asked = told.map(|told| Asked::of(&told));
-                    inbox.advance(length);
-                    deciding.push(decide(raw, peer, asked, (name, agreed.most)));
+        let mut end = None;
+        while end.is_none() && deciding.len() < MOST_AT_ONCE {
+            let (asked, length) = match heard(inbox, agreed.most) {
+                Ok(Some(heard)) => heard,
+                Ok(None) => break,
+                Err(fault) => {
+                    end = Some(fault);
+                    break;
                 }
-                Decoded::Frame(Frame::Unknown, length) => inbox.advance(length),
-                Decoded::Frame(Frame::Disconnect, _) => return Some(Fault::Normal),
-                Decoded::Frame(Frame::Hello(_), _) => return Some(Fault::Invalid),
-                Decoded::Wrong(fault) => return Some(fault),
-                Decoded::Unfinished => break,
-            }
+            };
+            inbox.advance(length);
+            deciding.extend(asked.map(|(name, asked)| decide(raw, peer, asked, (name, agreed.most))));
         }
         let is_full = deciding.len() == MOST_AT_ONCE;
         let goes_on = tokio::select! {
@@ -85,25 +81,47 @@ async fn talk<S: Store>(raw: &mut Raw<S>, inbox: &mut BytesMut, peer: IpAddr) ->
                 answers.extend_from_slice(&answer);
                 true
             }
-            goes_on = raw.read(inbox), if !is_full => goes_on,
+            goes_on = raw.read(inbox), if !is_full && end.is_none() => goes_on,
+            else => true,
         };
         // All that are there already go out together.
         while let Some(Some(answer)) = deciding.next().now_or_never() {
             answers.extend_from_slice(&answer);
         }
-        let is_sent = answers.is_empty() || raw.send(&answers).await;
-        answers.clear();
-        if !is_sent {
+        if !goes_on || (raw.should_end() && deciding.is_empty()) {
+            end = end.or(Some(Fault::Normal));
+        }
+        if end.is_some() {
+            while let Some(answer) = deciding.next().await {
+                answers.extend_from_slice(&answer);
+            }
+        }
+        if !answers.is_empty() && !raw.send(&answers).await {
             return None;
         }
-        if !goes_on || (raw.should_end() && deciding.is_empty()) {
-            while let Some(answer) = deciding.next().await {
-                if !raw.send(&answer).await {
-                    return None;
-                }
-            }
-            return Some(Fault::Normal);
+        if end.is_some() {
+            return end;
         }
+        answers.clear();
+    }
+}
+
+/// What is heard: the name of a message and what it asks, and the bytes that it takes.
+type Heard = (Option<(Name, Option<Asked>)>, usize);
+
+/// The next frame in `inbox`, if it is there. An error is why the connection ends, be it in order.
+fn heard(inbox: &BytesMut, most: usize) -> Result<Option<Heard>, Fault> {
+    match decode(inbox, most) {
+        Decoded::Frame(Frame::Notify(name, payload), length) => {
+            let told = find(payload).map_err(|Malformed| Fault::Invalid)?;
+            let asked = told.map(|told| Asked::of(&told));
+            Ok(Some((Some((name, asked)), length)))
+        }
+        Decoded::Frame(Frame::Unknown, length) => Ok(Some((None, length))),
+        Decoded::Frame(Frame::Disconnect, _) => Err(Fault::Normal),
+        Decoded::Frame(Frame::Hello(_), _) => Err(Fault::Invalid),
+        Decoded::Wrong(fault) => Err(fault),
+        Decoded::Unfinished => Ok(None),
     }
 }
 

@@ -1,0 +1,147 @@
+//! The door for HAProxy, before clients that speak its protocol by hand, well or badly.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use tidegate_e2e::Gateway;
+
+const DOOR: &str = "
+doors: { spoe: 0 }
+policies: [{ name: two, key: [client.ip], limit: { quota: 1, window: 1h, burst: 2 } }]
+";
+
+const HAPROXY_HELLO: u8 = 1;
+const HAPROXY_DISCONNECT: u8 = 2;
+const NOTIFY: u8 = 3;
+const AGENT_HELLO: u8 = 101;
+const AGENT_DISCONNECT: u8 = 102;
+const ACK: u8 = 103;
+
+/// A string as the protocol has it; all here are short.
+fn string(text: &str) -> Vec<u8> {
+    [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat()
+}
+
+fn frame(kind: u8, name: [u8; 2], payload: &[u8]) -> Vec<u8> {
+    let body = [&[kind], &1_u32.to_be_bytes()[..], &name, payload].concat();
+    let length = u32::try_from(body.len()).unwrap();
+    [&length.to_be_bytes()[..], &body].concat()
+}
+
+fn hello(more: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    for (name, value) in [
+        ("supported-versions", "2.0"),
+        ("capabilities", "pipelining,async"),
+    ] {
+        payload.extend([string(name), vec![8], string(value)].concat());
+    }
+    payload.extend([string("max-frame-size"), vec![3, 0xf0, 0xf1, 0x06]].concat());
+    payload.extend(more);
+    frame(HAPROXY_HELLO, [0, 0], &payload)
+}
+
+/// A message about a request of 203.0.113.`last`.
+fn notify(number: u8, last: u8) -> Vec<u8> {
+    let mut payload = [string("tidegate-check"), vec![3]].concat();
+    payload.extend([string("src"), vec![6, 203, 0, 113, last]].concat());
+    payload.extend([string("method"), vec![8], string("GET")].concat());
+    payload.extend([string("path"), vec![8], string("/a")].concat());
+    frame(NOTIFY, [number, 1], &payload)
+}
+
+/// All frames that come back for `bytes`, to the end of the connection: kind, name, and the rest as text.
+fn told(door: &Gateway, bytes: &[u8]) -> Vec<(u8, [u8; 2], String)> {
+    let mut stream = TcpStream::connect(door.address()).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut told = Vec::new();
+    stream.read_to_end(&mut told).unwrap();
+    let (mut frames, mut rest) = (Vec::new(), &told[..]);
+    while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+        let length = usize::try_from(u32::from_be_bytes(*length)).unwrap();
+        let (frame, behind) = behind.split_at(length);
+        let text = String::from_utf8_lossy(&frame[7..]).into_owned();
+        frames.push((frame[0], [frame[5], frame[6]], text));
+        rest = behind;
+    }
+    frames
+}
+
+#[test]
+fn messages_that_come_together_are_all_answered_by_their_names() {
+    let door = Gateway::doors(DOOR);
+    let asked: Vec<u8> = (1..=200).flat_map(|number| notify(number, number % 50)).collect();
+    let farewell = frame(HAPROXY_DISCONNECT, [0, 0], &[]);
+    let mut frames = told(&door, &[hello(&[]), asked, farewell].concat());
+    assert_eq!(frames.remove(0).0, AGENT_HELLO);
+    assert_eq!(frames.pop().unwrap().0, AGENT_DISCONNECT);
+    frames.sort();
+    let names: Vec<u8> = frames.iter().map(|(_, name, _)| name[0]).collect();
+    assert_eq!(names, (1..=200).collect::<Vec<u8>>());
+    assert!(frames.iter().all(|(kind, name, _)| (*kind, name[1]) == (ACK, 1)));
+    // Four of each of fifty clients, two of which pass.
+    let count = |word: &str| frames.iter().filter(|(.., text)| text.contains(word)).count();
+    assert_eq!((count("\u{4}pass"), count("\u{6}reject")), (100, 100));
+}
+
+#[test]
+fn a_health_check_gets_a_greeting_and_the_end() {
+    let door = Gateway::doors(DOOR);
+    let frames = told(&door, &hello(&[string("healthcheck"), vec![0x11]].concat()));
+    let kinds: Vec<u8> = frames.iter().map(|(kind, ..)| *kind).collect();
+    assert_eq!(kinds, [AGENT_HELLO]);
+}
+
+#[test]
+fn who_speaks_another_protocol_is_told_so_and_the_connection_ends() {
+    let door = Gateway::doors(DOOR);
+    for (bytes, kinds, message) in [
+        (
+            b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+            &[AGENT_DISCONNECT][..],
+            "frame is too big",
+        ),
+        (notify(1, 1), &[AGENT_DISCONNECT], "invalid frame received"),
+        (
+            frame(HAPROXY_HELLO, [0, 0], &[]),
+            &[AGENT_DISCONNECT],
+            "version value not found",
+        ),
+        (
+            [hello(&[]), hello(&[])].concat(),
+            &[AGENT_HELLO, AGENT_DISCONNECT],
+            "invalid frame received",
+        ),
+        (
+            [hello(&[]), frame(NOTIFY, [1, 1], &[9])].concat(),
+            &[AGENT_HELLO, AGENT_DISCONNECT],
+            "invalid frame received",
+        ),
+        (
+            [hello(&[]), vec![0x7f; 8]].concat(),
+            &[AGENT_HELLO, AGENT_DISCONNECT],
+            "frame is too big",
+        ),
+    ] {
+        let frames = told(&door, &bytes);
+        let found: Vec<u8> = frames.iter().map(|(kind, ..)| *kind).collect();
+        assert_eq!(found, kinds, "{bytes:?}");
+        assert!(frames.last().unwrap().2.contains(message), "{frames:?}");
+    }
+}
+
+#[test]
+fn a_stop_says_farewell_to_an_haproxy_that_rests() {
+    let door = Gateway::doors(DOOR);
+    let mut stream = TcpStream::connect(door.address()).unwrap();
+    stream.write_all(&[hello(&[]), notify(1, 1)].concat()).unwrap();
+    // Up to the answer, which ends with the field that is told last.
+    let mut first = [0; 4];
+    stream.read_exact(&mut first).unwrap();
+    assert_eq!(door.stop(), Some(0));
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).unwrap();
+    let rest = String::from_utf8_lossy(&rest).into_owned();
+    assert!(rest.contains("\u{4}pass"), "{rest}");
+    assert!(rest.ends_with("normal"), "{rest}");
+}
