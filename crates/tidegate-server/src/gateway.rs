@@ -19,6 +19,7 @@ mod health;
 mod listen;
 mod news;
 mod pool;
+mod pressure;
 mod proxy_header;
 mod raw;
 mod request_id;

@@ -19,6 +19,9 @@ use crate::gateway::{ResponseBody, Session};
 use crate::live::Live;
 use crate::record::Record;
 
+/// Where the health of the services is asked for.
+pub(crate) const HEALTH: &str = "/grpc.health.v1.Health/Check";
+
 /// Answers a call.
 pub(crate) async fn answer<S: Store>(
     session: &Session<S>,
@@ -66,7 +69,7 @@ async fn serve<S: Store>(
             })
             .await
         }
-        "/grpc.health.v1.Health/Check" => {
+        HEALTH => {
             let leaving = session.worker.leaving();
             call::unary(
                 request,

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use http::header::CONNECTION;
+use http::header::{CONNECTION, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use tidegate_policy::Liking;
 
@@ -45,6 +45,8 @@ pub(crate) enum Fault {
     TooManyAtOnce,
     /// Too many requests wait for their leaky bucket.
     Crowded,
+    /// The worker has more to do than it can do in time.
+    Overloaded,
     /// No route matches, and there is no upstream for the rest.
     NoRoute,
     /// No connection to the upstream.
@@ -91,6 +93,11 @@ impl Fault {
             r#"{{"type":"about:blank","title":"{title}","status":{code},"error":"{error}","detail":"{detail}","message":"{detail}"}}"#
         );
         let mut response = liking.tell(status, document.into()).map(ResponseBody::whole);
+        if self == Self::Overloaded {
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         if after == After::Close {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
@@ -219,6 +226,12 @@ impl Fault {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too_many_waiting",
                 "Too many requests are waiting for their turn.",
+                Keep,
+            ),
+            Self::Overloaded => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "overloaded",
+                "More is asked here than can be answered in time.",
                 Keep,
             ),
             Self::NoRoute => (

@@ -61,10 +61,14 @@ impl<S: Store> Session<S> {
             Version::HTTP_10 | Version::HTTP_09 => OnBreak::Reset,
             _ => OnBreak::Close,
         };
+        if self.door != Door::Gateway {
+            self.worker.books.counts().door_requests.one(self.door.name());
+        }
         let live = self.worker.live();
         let checked = self
             .check(&live, &mut request)
-            .and_then(|()| self.seat(&live, version));
+            .and_then(|()| self.seat(&live, version))
+            .and_then(|()| self.keeps_up(&request));
         let liking = Liking::of(request.method(), request.headers());
         let id = self.id(request.headers_mut());
         record.saw(&request, self.peer, id.as_ref());
@@ -169,6 +173,21 @@ impl<S: Store> Session<S> {
             return None;
         }
         Some(record)
+    }
+
+    /// Refuses what a proxy would not wait for. Whoever asks whether this process is well is told always.
+    fn keeps_up(&self, request: &Request<Incoming>) -> Result<(), Fault> {
+        let is_refused = self.door != Door::Gateway
+            && self
+                .worker
+                .pressure
+                .is_high(self.worker.books.counts().in_flight.get())
+            && request.uri().path() != envoy::HEALTH;
+        if is_refused {
+            Err(Fault::Overloaded)
+        } else {
+            Ok(())
+        }
     }
 
     /// A place for each request of an HTTP/2 connection beside its first, which the connection has itself. Without that, one address could

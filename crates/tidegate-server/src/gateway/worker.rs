@@ -13,7 +13,7 @@ use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
 use socket2::SockRef;
 use tidegate_core::HoldId;
-use tidegate_policy::TokenCache;
+use tidegate_policy::{Door, TokenCache};
 use tidegate_store::Store;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions};
@@ -27,6 +27,7 @@ use super::crowd::Crowd;
 use super::deadline::Deadlines;
 use super::listen::{BACKLOG, Ear};
 use super::pool::Shared;
+use super::pressure::Pressure;
 use super::roster::Roster;
 use super::settings::Settings;
 use super::upstreams::Upstreams;
@@ -85,6 +86,8 @@ pub(crate) struct Worker<S> {
     stopping: Cell<bool>,
     connections: Cell<usize>,
     pub(crate) roster: Rc<Roster>,
+    /// How it keeps up. Looked at where there are doors beside the gateway.
+    pub(crate) pressure: Pressure,
     changed: tokio::sync::Notify,
 }
 
@@ -156,6 +159,7 @@ impl<S: Store> Worker<S> {
             stopping: Cell::new(false),
             connections: Cell::new(0),
             roster: Rc::default(),
+            pressure: Pressure::default(),
             changed: tokio::sync::Notify::new(),
         }
     }
@@ -180,6 +184,10 @@ impl<S: Store> Worker<S> {
             ears.push((place, listener));
         }
         let mut ticking = spawn_local(self.clone().tick());
+        let timing = self.has_doors().then(|| {
+            let worker = self.clone();
+            spawn_local(async move { worker.pressure.watch().await })
+        });
         let farewell = tokio::select! {
             // An error means that whoever could ask for a stop is gone, which asks for one.
             asked = stop.wait_for(Option::is_some) => asked.ok().and_then(|asked| *asked),
@@ -192,7 +200,16 @@ impl<S: Store> Worker<S> {
         }
         let cut = self.drain(farewell.unwrap_or(Farewell::AtOnce)).await;
         ticking.abort();
+        if let Some(timing) = timing {
+            timing.abort();
+        }
         Ok(cut)
+    }
+
+    /// Whether anything is spoken beside the gateway.
+    fn has_doors(&self) -> bool {
+        let mut listeners = self.settings.listen.iter();
+        listeners.any(|listener| listener.door != Door::Gateway)
     }
 
     /// Lets requests in flight finish, for as long as the settings say.

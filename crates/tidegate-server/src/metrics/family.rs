@@ -50,7 +50,7 @@ pub(crate) const CLASSES: &[&str] = &["2xx", "4xx", "3xx", "5xx", "1xx", "none"]
 /// Why requests were answered here, by `error` of their answer: what policies refuse, and what the gateway itself does.
 pub(crate) const REFUSALS: &[&str] = &ALL_REFUSALS;
 
-const OWN_REFUSALS: [&str; 19] = [
+const OWN_REFUSALS: [&str; 20] = [
     "too_many_waiting",
     "too_many_at_once",
     "bad_request",
@@ -70,6 +70,7 @@ const OWN_REFUSALS: [&str; 19] = [
     "request_body_too_long",
     "too_many_bodies",
     "no_route",
+    "overloaded",
 ];
 
 const ALL_REFUSALS: [&str; ERRORS.len() + OWN_REFUSALS.len() + FAULTS.len()] = {
@@ -81,6 +82,9 @@ const ALL_REFUSALS: [&str; ERRORS.len() + OWN_REFUSALS.len() + FAULTS.len()] = {
     doors.copy_from_slice(&FAULTS);
     all
 };
+
+/// Doors that speak HTTP.
+pub(crate) const HTTP_DOORS: &[&str] = &["envoy", "check"];
 
 /// What went wrong with the upstream.
 pub(crate) const UPSTREAM_FAILURES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! What one worker counts.
 
 use super::count::{Bounds, Count, Histogram, Reading};
-use super::family::{CLASSES, Family, REFUSALS, STORE_FAILURES, UPSTREAM_FAILURES, VERDICTS};
+use super::family::{CLASSES, Family, HTTP_DOORS, REFUSALS, STORE_FAILURES, UPSTREAM_FAILURES, VERDICTS};
 use super::page::Page;
 use crate::doors::redis::OUTCOMES;
 
@@ -15,6 +15,7 @@ pub(crate) struct WorkerCounts {
     pub(crate) store_failures: Family,
     pub(crate) upstream_responses: Family,
     pub(crate) upstream_failures: Family,
+    pub(crate) door_requests: Family,
     pub(crate) redis_commands: Family,
     pub(crate) durations: Histogram,
     pub(crate) decisions: Histogram,
@@ -35,6 +36,7 @@ impl Default for WorkerCounts {
             store_failures: Family::of(STORE_FAILURES),
             upstream_responses: Family::of(CLASSES),
             upstream_failures: Family::of(UPSTREAM_FAILURES),
+            door_requests: Family::of(HTTP_DOORS),
             redis_commands: Family::of(OUTCOMES),
             durations: Histogram::default(),
             decisions: Histogram::default(),
@@ -156,6 +158,15 @@ pub(super) fn tell(workers: &[WorkerCounts], page: &mut Page<'_>) -> std::fmt::R
         "error",
         UPSTREAM_FAILURES,
         |word| family(|worker| &worker.upstream_failures, word),
+    )?;
+    page.counters(
+        (
+            "tidegate_door_requests",
+            "Requests and calls that came to doors over HTTP",
+        ),
+        "door",
+        HTTP_DOORS,
+        |word| family(|worker| &worker.door_requests, word),
     )?;
     page.counters(
         (

@@ -2,6 +2,7 @@
 
 mod auth;
 mod limits;
+mod overload;
 mod refused;
 mod store;
 mod wire;
