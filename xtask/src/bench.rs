@@ -1,6 +1,8 @@
 //! Benches live in a workspace of their own, so that the crates they compare with stay out of the product's lock file.
 
-use crate::command::{cargo, run};
+use std::path::PathBuf;
+
+use crate::command::{cargo, root, run};
 
 /// What to measure: all of it, or one of `decision`, `gateway`, `doors`, `features`, `store` and `instructions`.
 #[derive(clap::Args)]
@@ -33,13 +35,15 @@ fn run_one(arguments: &[String]) -> anyhow::Result<()> {
         Some("gateway" | "features") => build_tidegate()?,
         Some("doors") => {
             build_tidegate()?;
-            build_redis_cell()?;
+            let _module = build_redis_cell()?;
             // Not in the bench's lock file: it is a program, and no crate that could be depended on.
             run(&mut cargo(
                 "install throttlecrab-server --version 0.4.40 --locked --root bench/target/peers",
             ))?;
         }
-        Some("store") => build_redis_cell()?,
+        Some("store") => {
+            let _module = build_redis_cell()?;
+        }
         _ => {}
     }
     let mut bench = cargo("run --release --locked --quiet --manifest-path bench/Cargo.toml --");
@@ -50,8 +54,10 @@ fn build_tidegate() -> anyhow::Result<()> {
     run(&mut cargo("build --release --locked --package tidegate"))
 }
 
-fn build_redis_cell() -> anyhow::Result<()> {
+/// Builds redis-cell, and says where it is.
+pub(crate) fn build_redis_cell() -> anyhow::Result<PathBuf> {
     run(&mut cargo(
         "rustc --release --locked --quiet --manifest-path bench/Cargo.toml --package redis-cell --crate-type cdylib",
-    ))
+    ))?;
+    Ok(root().join("bench/target/release/libredis_cell.so"))
 }

@@ -1,9 +1,10 @@
-//! Public test sets of HTTP, against a gateway in front of a real origin.
+//! Public test sets of HTTP, against a gateway in front of a real origin; and redis-cell, beside the door that takes its place.
 
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 
+use crate::bench::build_redis_cell;
 use crate::command::{cargo, root, run};
 use crate::packages;
 use crate::steps::Steps;
@@ -29,7 +30,7 @@ const SMUGGLEX: Program = Program {
     version: "0.4.0",
 };
 
-/// Builds the test sets if they are not there yet, and holds what they find against what was judged.
+/// Builds the test sets, and the programs that Tidegate takes the place of, if they are not there yet, and holds what they find against what was judged.
 pub(crate) fn all(steps: &mut Steps) {
     steps.run("packages", || packages::ensure(packages::FOR_CONFORMANCE));
     steps.run("conformance", || {
@@ -37,6 +38,12 @@ pub(crate) fn all(steps: &mut Steps) {
             cargo("test --locked --workspace --test conformance -- --nocapture --test-threads=1")
                 .env("TIDEGATE_HTTPWG", HTTPWG.find()?)
                 .env("TIDEGATE_SMUGGLEX", SMUGGLEX.find()?),
+        )
+    });
+    steps.run("redis-cell", || {
+        run_tests(
+            cargo("test --locked --workspace --test redis_cell")
+                .env("TIDEGATE_REDIS_CELL", build_redis_cell()?),
         )
     });
 }
