@@ -9,7 +9,7 @@ mod single;
 mod tests;
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Key, KeyHasher, Mode, Timestamp};
+use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Key, KeyHasher, Mode, Outcome, Timestamp};
 use tidegate_policy::{Consistency, Finding, Findings, OnStoreFailure, Plan, Source, StoreFailure};
 use tidegate_store::{Memory, Store, StoreError};
 
@@ -139,6 +139,30 @@ impl<S: Store> Counters<S> {
         let alone = Spending::of(self, in_its_place.collect(), clock.now());
         let own = own.kept_if(alone.decisions.charged, clock);
         found(plan, Some(&own), None, Some((failure, Some(&alone.decisions))))
+    }
+
+    /// Gives back what charges like those of `plan` spent at some time, of which nothing more is known: as much as their counters still hold,
+    /// so that none has more than if it had never been used. Of a sliding log it is the last spending. None of them may count in the shared
+    /// store.
+    pub(crate) fn give_back_locally(&self, plan: &Plan<'_>, now: Timestamp) {
+        let table = self.local.table();
+        let with_cost = |cost: fn(&Charge<'_>) -> Cost| -> Charges<'_> {
+            let charges = plan.charges.iter();
+            charges
+                .map(|charge| Charge {
+                    cost: cost(charge),
+                    ..*charge
+                })
+                .collect()
+        };
+        let spent = with_cost(|charge| Cost::new(charge.cost.units().min(charge.limit.capacity())));
+        // Looks tell until when counters count what they hold.
+        let mut seen = table.charge(&with_cost(|_| Cost::LOOK), now);
+        seen.charged = true;
+        for decision in &mut seen.each {
+            decision.outcome = Outcome::ALLOW;
+        }
+        table.give_back(&spent, &seen, now, now);
     }
 
     /// Gives back slots of concurrency limits at once, as far as they are counted in memory; the keys of the others.

@@ -26,7 +26,7 @@ use crate::live::{Live, Stage, View};
 use crate::record::Record;
 
 pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
-pub(crate) use descriptors::CallDecided;
+pub(crate) use descriptors::{CallDecided, NotHere};
 pub(crate) use hold::Hold;
 pub use turns::MOST_WAITING;
 use turns::{NoPlace, Place, Turns};

@@ -20,7 +20,35 @@ pub(crate) struct CallDecided<'c> {
     pub(crate) now: Timestamp,
 }
 
+/// Policies count in the store that instances share, where nothing is given back yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotHere;
+
 impl<S: Store> Pipeline<S> {
+    /// Gives back at `now` what `call` would spend under the policies about its descriptors. Descriptors without entries are left alone, and so are
+    /// policies about whole calls.
+    pub(crate) fn give_back<'c, 't: 'c>(
+        &self,
+        live: &'c Live,
+        call: &DescriptorCall<'c, 't>,
+        now: Timestamp,
+    ) -> Result<(), NotHere> {
+        let planned = live
+            .config
+            .policies
+            .plan_descriptors(call, HoldId::default(), now);
+        if !self.counters.are_local(&planned.plan) {
+            return Err(NotHere);
+        }
+        // Those about the whole call come last.
+        let of_descriptors = planned.places.iter().take_while(|place| place.is_some()).count();
+        let mut plan = planned.plan;
+        plan.charges.truncate(of_descriptors);
+        plan.sources.truncate(of_descriptors);
+        self.counters.give_back_locally(&plan, now);
+        Ok(())
+    }
+
     /// Decides by `live` about one call, and waits if a limit says so. None if it would have to wait and too many do: then nothing is
     /// spent.
     pub(crate) async fn admit_call<'c, 't: 'c>(

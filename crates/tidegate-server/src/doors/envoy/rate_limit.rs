@@ -13,6 +13,7 @@ use super::told::told;
 use super::wire::rate_limit::{Entry as WireEntry, RateLimitDescriptor, RateLimitRequest, RateLimitResponse};
 use crate::gateway::Session;
 use crate::live::Live;
+use crate::pipeline::NotHere;
 use crate::record::Record;
 
 /// The most descriptors of one call.
@@ -55,13 +56,30 @@ pub(super) async fn decide<S: Store>(
         let limit = limit.as_ref();
         entries(descriptor).map(|entries| Descriptor { entries, hits, limit })
     });
-    let descriptors = descriptors.collect::<Result<SmallVec<[_; 2]>, _>>()?;
+    let descriptors = descriptors.collect::<Result<Descriptors<'_>, _>>()?;
+    let worker = &session.worker;
+    let (spending, giving_back) = parted(&asked.descriptors, descriptors);
+    if let Some(descriptors) = giving_back {
+        let call = DescriptorCall {
+            domain,
+            descriptors: &descriptors,
+            hits: of_call,
+        };
+        let given_back = worker.pipeline.give_back(live, &call, record.started());
+        given_back.map_err(|NotHere| {
+            Status::unimplemented("hits are given back to policies with `consistency: local` alone")
+        })?;
+    }
+    let only_gives_back = asked
+        .descriptors
+        .iter()
+        .all(|descriptor| descriptor.is_negative_hits);
     let call = DescriptorCall {
         domain,
-        descriptors: &descriptors,
-        hits: of_call,
+        descriptors: &spending,
+        // Then policies about the whole call look.
+        hits: if only_gives_back { Some(0) } else { of_call },
     };
-    let worker = &session.worker;
     if !live.config.policies.knows_domain(domain) {
         worker.books.unknown_domain(domain);
     }
@@ -72,8 +90,30 @@ pub(super) async fn decide<S: Store>(
         record.refused("too_many_waiting");
         return Err(Status::unavailable("too many calls wait for their turn"));
     };
-    told(live, &decided, descriptors.len()).map(Response::new)
+    told(live, &decided, spending.len()).map(Response::new)
 }
+
+/// What a call spends, where descriptors that give back only look; and what it gives back, if anything, where the others say nothing.
+fn parted<'t>(
+    asked: &[RateLimitDescriptor],
+    descriptors: Descriptors<'t>,
+) -> (Descriptors<'t>, Option<Descriptors<'t>>) {
+    if !asked.iter().any(|descriptor| descriptor.is_negative_hits) {
+        return (descriptors, None);
+    }
+    let (mut spending, mut giving_back) = (descriptors.clone(), descriptors);
+    for ((asked, spends), gives_back) in asked.iter().zip(&mut spending).zip(&mut giving_back) {
+        if asked.is_negative_hits {
+            spends.hits = Some(0);
+        } else {
+            gives_back.entries.clear();
+        }
+    }
+    (spending, Some(giving_back))
+}
+
+/// The descriptors of a call.
+type Descriptors<'t> = SmallVec<[Descriptor<'t>; 2]>;
 
 /// The text in a message.
 fn text(bytes: &Bytes) -> Result<&str, Status> {

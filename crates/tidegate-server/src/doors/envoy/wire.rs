@@ -2,9 +2,9 @@
 //!
 //! Texts are bytes that share the buffer a message came in. Whoever reads one checks that it is text.
 
-pub(super) mod auth;
-pub(super) mod health;
-pub(super) mod rate_limit;
+pub(crate) mod auth;
+pub(crate) mod health;
+pub(crate) mod rate_limit;
 
 use bytes::Bytes;
 use http::HeaderMap;

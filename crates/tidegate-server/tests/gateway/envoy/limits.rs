@@ -160,6 +160,42 @@ fn a_domain_that_no_policy_names_and_a_policy_in_shadow_mode_limit_nothing() {
 }
 
 #[test]
+fn hits_are_given_back_and_never_more_than_there_were() {
+    let policies = "policies:
+  - { name: fixed, match: { domain: shop, descriptor: [fixed] }, limit: { algorithm: fixed_window, quota: 10, window: 1h } }
+  - { name: sliding, match: { domain: shop, descriptor: [sliding] }, limit: { algorithm: sliding_window, quota: 10, window: 1h } }
+  - { name: log, match: { domain: shop, descriptor: [log] }, limit: { algorithm: sliding_window_log, quota: 10, window: 1h } }
+  - { name: bucket, match: { domain: shop, descriptor: [bucket] }, limit: { algorithm: token_bucket, quota: 10, window: 1h, burst: 10 } }
+  - { name: whole, match: { domain: shop }, key: ['domain + domain'], limit: { algorithm: fixed_window, quota: 100, window: 1h } }";
+    let (bed, _) = door(policies);
+    let mut envoy = Envoy::at(&bed);
+    for kind in ["fixed", "sliding", "log", "bucket"] {
+        let mut left = |hits: u64, is_negative: u64| {
+            let asked = descriptor(&[(kind, "x")])
+                .with_message(3, &Message::new().with_number(1, hits))
+                .with_number(4, is_negative);
+            let reply = envoy.call(RATE_LIMIT, &call("shop", &[asked])).ok();
+            assert_eq!(reply.number(1), OK);
+            reply.messages(2)[0].number(3)
+        };
+        assert_eq!(left(3, 1), 10, "{kind}: an untouched counter stays as it is");
+        assert_eq!(left(8, 0), 2, "{kind}");
+        assert_eq!(left(3, 1), 5, "{kind}");
+        assert_eq!(left(u64::MAX, 1), 10, "{kind}: full is full");
+        assert_eq!(left(4, 0), 6, "{kind}");
+    }
+    let both = [
+        descriptor(&[("fixed", "x")])
+            .with_message(3, &Message::new().with_number(1, 1))
+            .with_number(4, 1),
+        descriptor(&[("bucket", "x")]),
+    ];
+    let reply = envoy.call(RATE_LIMIT, &call("shop", &both)).ok();
+    let left: Vec<_> = reply.messages(2).iter().map(|status| status.number(3)).collect();
+    assert_eq!(left, [7, 5], "one gives back, the other spends");
+}
+
+#[test]
 fn fields_that_are_not_known_are_skipped() {
     let (bed, _) = door(PER_USER);
     let mut envoy = Envoy::at(&bed);

@@ -100,6 +100,39 @@ fn bytes_that_are_no_message_are_an_error_of_their_call_alone() {
 }
 
 #[test]
+fn whatever_bytes_come_the_next_call_is_answered() {
+    let (bed, _) = door(UNLIMITED);
+    let mut envoy = Envoy::at(&bed);
+    let good = call(
+        "shop",
+        &[user().with_message(2, &Message::new().with_number(1, 3).with_number(2, 1))],
+    );
+    let described = super::auth::get("/search?a=b").message();
+    let mut random: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut below = |most: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % most as u64).unwrap()
+    };
+    for (path, message) in [
+        (RATE_LIMIT, good.bytes()),
+        (super::auth::CHECK, described.bytes()),
+    ] {
+        for _ in 0..400 {
+            let mut bytes = message.to_vec();
+            for _ in 0..=below(4) {
+                let place = below(bytes.len());
+                bytes[place] = below(256).to_le_bytes()[0];
+            }
+            bytes.truncate(bytes.len() - below(bytes.len()));
+            envoy.send(path, &[], framed(&bytes));
+        }
+        assert_eq!(envoy.send(path, &[], framed(message)).status.0, 0);
+    }
+}
+
+#[test]
 fn methods_that_are_not_here_are_not_implemented() {
     let (bed, _) = door(UNLIMITED);
     let mut envoy = Envoy::at(&bed);

@@ -50,6 +50,15 @@ fn a_policy_that_denies_then_makes_the_call_fail() {
 }
 
 #[test]
+fn nothing_is_given_back_to_the_shared_store() {
+    let bed = Bed::over(Gone, &policies("allow"), Clock::system(), at_the_door);
+    let mut envoy = Envoy::at(&bed);
+    let asked = descriptor(&[("user", "ann")]).with_number(4, 1);
+    // UNIMPLEMENTED.
+    assert_eq!(envoy.call(RATE_LIMIT, &call("shop", &[asked])).status.0, 12);
+}
+
+#[test]
 fn a_policy_that_allows_then_lets_pass_and_says_so() {
     let bed = Bed::over(Gone, &policies("allow"), Clock::system(), at_the_door);
     let mut envoy = Envoy::at(&bed);
