@@ -10,8 +10,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "tidegate-server",
-        &["tidegate-policy", "tidegate-store", "tidegate-core"],
+        &[
+            "tidegate-policy",
+            "tidegate-store",
+            "tidegate-clock",
+            "tidegate-core",
+        ],
     ),
+    ("tidegate-clock", &["tidegate-core"]),
     ("tidegate-policy", &["tidegate-core"]),
     (
         "tidegate-store",

@@ -3,7 +3,6 @@
 pub mod access_log;
 pub mod admin;
 pub mod boot;
-pub mod clock;
 pub mod counters;
 pub mod demo;
 mod doors;
@@ -27,3 +26,5 @@ mod supervisor;
 pub mod tls;
 pub mod token_keys;
 pub mod upstream;
+
+pub use tidegate_clock as clock;
