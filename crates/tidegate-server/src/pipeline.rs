@@ -3,7 +3,6 @@
 mod ahead;
 mod descriptors;
 mod hold;
-mod turns;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -12,12 +11,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, Response};
-use tidegate_core::{Decision, Decisions, HoldId, Timestamp};
+use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Timestamp};
 use tidegate_policy::{
     Body, Config, Course, Finding, Findings, Identity, IdentityRefusal, Judging, Plan, Request, Standing,
     Tls, TokenCache, Verdict, tell_origin,
 };
-use tidegate_store::Store;
+use tidegate_store::{MOST_WAITING, NoPlace, Place, Store, Turns, would_wait};
 
 use crate::clock::Clock;
 use crate::counters::Counters;
@@ -28,8 +27,6 @@ use crate::record::Record;
 pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
 pub(crate) use descriptors::{CallDecided, NotHere};
 pub(crate) use hold::Hold;
-pub use turns::MOST_WAITING;
-use turns::{NoPlace, Place, Turns};
 
 /// Decides about requests: what the policies ask, charged to counters of this process and of the shared store `S`. It lives as long as the process; the policies are what is
 /// live when a request begins.
@@ -273,10 +270,10 @@ impl<S: Store> Pipeline<S> {
         let place = match self.turns.place_for(&plan.charges) {
             Ok(place) => place,
             Err(NoPlace) => {
-                let looks = turns::looks(plan);
+                let looks = looks(plan);
                 let seen = self.counters.charge(&looks, now, &self.clock).await;
                 let seen = seen.each.iter().map(Finding::decision);
-                if turns::would_wait(&plan.charges, seen) {
+                if would_wait(&plan.charges, seen) {
                     return None;
                 }
                 None
@@ -338,6 +335,19 @@ impl<'l> Admitted<'l> {
     /// Tells the client of its limits.
     pub(crate) fn mark(&self, fields: &mut HeaderMap) {
         self.live.config.answers.mark(&self.verdict, self.now, fields);
+    }
+}
+
+/// `plan` as it would be if it only looked.
+fn looks<'p>(plan: &Plan<'p>) -> Plan<'p> {
+    let look = |charge: &Charge<'p>| Charge {
+        cost: Cost::LOOK,
+        ..*charge
+    };
+    Plan {
+        charges: plan.charges.iter().map(look).collect(),
+        sources: plan.sources.clone(),
+        ..Plan::default()
     }
 }
 

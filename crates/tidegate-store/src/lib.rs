@@ -13,7 +13,9 @@ mod huge_pages;
 mod memory;
 pub mod redis;
 mod store;
+mod turns;
 
 pub use memory::Memory;
 pub use redis::Redis;
 pub use store::{Store, StoreError};
+pub use turns::{Charged, MOST_WAITING, NoPlace, Place, Turns, would_wait};

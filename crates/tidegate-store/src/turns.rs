@@ -5,32 +5,33 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Cost, Decision, Decisions, Mode, Timestamp};
-use tidegate_policy::Plan;
-use tidegate_store::{Store, StoreError};
+
+use crate::{Store, StoreError};
 
 /// Requests that wait for their leaky bucket at one time, in the whole process. More are answered with 503.
 pub const MOST_WAITING: usize = 10_000;
 
 /// Places for requests that wait.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub struct Turns {
     waiting: AtomicUsize,
     most: usize,
 }
 
 /// One of the places.
 #[derive(Debug)]
-pub(crate) struct Place<'t>(&'t AtomicUsize);
+pub struct Place<'t>(&'t AtomicUsize);
 
 /// All places are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoPlace;
+pub struct NoPlace;
 
 /// What a store said, and the place to wait at, if the request may have to.
-pub(crate) type Charged<'t> = (Result<Decisions, StoreError>, Option<Place<'t>>);
+pub type Charged<'t> = (Result<Decisions, StoreError>, Option<Place<'t>>);
 
 impl Turns {
-    pub(crate) const fn new(most: usize) -> Self {
+    /// Places for `most` requests.
+    pub const fn new(most: usize) -> Self {
         Self {
             waiting: AtomicUsize::new(0),
             most,
@@ -38,13 +39,13 @@ impl Turns {
     }
 
     /// Requests that wait.
-    pub(crate) fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
     /// Charges `charges` to `store`, once there is a place to wait at where that may be needed. None if the request would have to wait
     /// and there is no place: then nothing was charged.
-    pub(crate) async fn charge<S: Store>(
+    pub async fn charge<S: Store>(
         &self,
         store: &S,
         charges: &[Charge<'_>],
@@ -60,7 +61,7 @@ impl Turns {
     }
 
     /// A place to wait at, if one of `charges` may need it.
-    pub(crate) fn place_for(&self, charges: &[Charge<'_>]) -> Result<Option<Place<'_>>, NoPlace> {
+    pub fn place_for(&self, charges: &[Charge<'_>]) -> Result<Option<Place<'_>>, NoPlace> {
         if charges.iter().any(may_wait) {
             return self.place().map(Some).ok_or(NoPlace);
         }
@@ -77,7 +78,7 @@ impl Turns {
 
 impl Place<'_> {
     /// Holds the request back for `delay`. Dropping the future ends the wait.
-    pub(crate) async fn wait(self, delay: Duration) {
+    pub async fn wait(self, delay: Duration) {
         tokio::time::sleep(delay).await;
     }
 }
@@ -92,21 +93,8 @@ fn may_wait(charge: &Charge<'_>) -> bool {
     charge.mode == Mode::Enforce && charge.limit.max_delay().is_some_and(|delay| !delay.is_zero())
 }
 
-/// `plan` as it would be if it only looked.
-pub(crate) fn looks<'p>(plan: &Plan<'p>) -> Plan<'p> {
-    let look = |charge: &Charge<'p>| Charge {
-        cost: Cost::LOOK,
-        ..*charge
-    };
-    Plan {
-        charges: plan.charges.iter().map(look).collect(),
-        sources: plan.sources.clone(),
-        ..Plan::default()
-    }
-}
-
 /// Whether one of `charges` would have to wait at a leaky bucket, by what looks at their counters said.
-pub(crate) fn would_wait(charges: &[Charge<'_>], seen: impl Iterator<Item = Option<Decision>>) -> bool {
+pub fn would_wait(charges: &[Charge<'_>], seen: impl Iterator<Item = Option<Decision>>) -> bool {
     charges.iter().zip(seen).any(|(charge, seen)| {
         // What never passes does not wait either.
         let cost = charge.cost.units();
@@ -132,9 +120,9 @@ async fn store_would_wait<S: Store>(store: &S, charges: &[Charge<'_>], now: Time
 #[cfg(test)]
 mod tests {
     use tidegate_core::{Key, KeyHasher, Limit, Outcome, Rate, TableSize};
-    use tidegate_store::Memory;
 
     use super::*;
+    use crate::Memory;
 
     const HOUR: Duration = Duration::from_secs(3600);
     const NOW: Timestamp = Timestamp::from_nanos(1_700_000_000_000_000_000);
