@@ -5,6 +5,7 @@ mod forwarding;
 mod gateway;
 mod identity;
 mod listener;
+mod memory;
 mod named_file;
 mod operations;
 pub(crate) mod store;

@@ -180,6 +180,11 @@ impl PolicySet {
         &self.named
     }
 
+    /// Whether a policy looks at bodies of requests. Doors that cannot read them have no use for such a policy.
+    pub fn looks_at_bodies(&self) -> bool {
+        self.looks_at_bodies
+    }
+
     /// The policies, in the order of the file.
     pub fn policies(&self) -> &[Policy] {
         &self.policies

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
-use tidegate_core::{Algorithm, KeyHasher, TableSize};
+use tidegate_core::KeyHasher;
 use tidegate_policy::{
-    Admin, Consistency, Door, Forwarding, Listener, Policy, PolicyLimit, Problems, ServerUrl, SharedStore,
-    Upstream,
+    Admin, Consistency, Door, Forwarding, Policy, Problems, ServerUrl, SharedStore, Upstream,
 };
 use tidegate_store::{Memory, Redis, redis};
 use tokio::runtime::{Builder, Runtime};
@@ -204,12 +203,7 @@ pub fn boot(options: BootOptions) -> Result<Server, BootError> {
     let admin_at = options.admin.unwrap_or(live.config.admin);
     let policies = live.config.policies.policies().to_vec();
     let shared_store = live.config.store.shared.clone();
-    let size = table_size(
-        live.config.store.memory_bytes,
-        &policies,
-        &live.config.gateway.listen,
-    );
-    let memory = Memory::new(size);
+    let memory = Memory::new(live.config.table_size());
     let (stage, clock) = (Stage::new(live, Metrics::new(settings.workers)), Clock::system());
     let token_keys = fetch_token_keys(&stage, &clock)?;
     let counters = counters(memory, store.as_ref(), &runtime)?;
@@ -409,43 +403,6 @@ fn random_hasher() -> Result<KeyHasher, BootError> {
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).map_err(|error| BootError::System(error.into()))?;
     Ok(KeyHasher::new(secret))
-}
-
-/// The memory goes to what the policies need: buckets, the other algorithms, or half to each. What they do not need yet gets a
-/// part all the same, since a reload may bring policies that do. Who asks a door for Redis brings buckets.
-fn table_size(bytes: usize, policies: &[Policy], listen: &[Listener]) -> TableSize {
-    let is_bucket = |limit: &PolicyLimit| {
-        matches!(
-            limit.limit.algorithm(),
-            Algorithm::TokenBucket | Algorithm::LeakyBucket
-        )
-    };
-    let mut limits = policies.iter().flat_map(limits_of);
-    let are_brought = listen.iter().any(|listener| listener.door == Door::Redis);
-    let bucket_bytes = match (
-        are_brought || limits.clone().any(is_bucket),
-        limits.all(is_bucket),
-    ) {
-        (_, true) => bytes - bytes / SPARE_PART,
-        (true, false) => bytes / 2,
-        (false, false) => bytes / SPARE_PART,
-    };
-    TableSize {
-        bucket_bytes,
-        ledger_bytes: bytes - bucket_bytes,
-    }
-}
-
-/// One part in so many of the memory is for algorithms that no policy uses at the start.
-const SPARE_PART: usize = 8;
-
-/// All limits of a policy, those of its tiers too.
-fn limits_of(policy: &Policy) -> impl Iterator<Item = &PolicyLimit> + Clone {
-    policy
-        .limits
-        .iter()
-        .chain(policy.tiers.iter().flat_map(|(_, limits)| limits))
-        .chain(policy.overrides.iter().flat_map(|special| &special.limits))
 }
 
 #[cfg(test)]

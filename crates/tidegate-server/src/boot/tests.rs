@@ -127,34 +127,6 @@ fn every_way_of_not_listening_names_the_address_and_a_cure() {
 }
 
 #[test]
-fn the_stores_memory_goes_to_the_algorithms_that_the_policies_use_but_for_an_eighth() {
-    let log = "{ algorithm: sliding_window_log, quota: 1, window: 1s }";
-    let only_buckets = FILE.to_owned();
-    let only_others = FILE.replace("{ quota: 1, window: 1s }", log);
-    let both = format!("{FILE}    tiers: {{ pro: {log} }}\n");
-    for (text, bucket_bytes, ledger_bytes) in [(only_buckets, 14, 2), (only_others, 2, 14), (both, 8, 8)] {
-        let loaded = options(&text).policies.load(&KeyHasher::new([0; 16])).unwrap();
-        let size = table_size(16, loaded.config.policies.policies(), &[]);
-        assert_eq!(
-            size,
-            TableSize {
-                bucket_bytes,
-                ledger_bytes
-            },
-            "{text}"
-        );
-    }
-    let door = Listener {
-        door: Door::Redis,
-        ..SocketAddr::from(([127, 0, 0, 1], 0)).into()
-    };
-    let log = options(&FILE.replace("{ quota: 1, window: 1s }", log));
-    let loaded = log.policies.load(&KeyHasher::new([0; 16])).unwrap();
-    let size = table_size(16, loaded.config.policies.policies(), &[door]);
-    assert_eq!(size.bucket_bytes, 8, "callers of a door for Redis bring buckets");
-}
-
-#[test]
 fn as_many_files_may_be_open_as_the_system_allows() {
     let mut files = getrlimit(Resource::Nofile);
     let most = files.maximum;
