@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tidegate-clock", &["tidegate-core"]),
+    ("tidegate-client", &[]),
     ("tidegate-policy", &["tidegate-core"]),
     (
         "tidegate-store",
