@@ -19,6 +19,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("tidegate-clock", &["tidegate-core"]),
     ("tidegate-client", &[]),
+    (
+        "tidegate-tower",
+        &[
+            "tidegate-client",
+            "tidegate-policy",
+            "tidegate-store",
+            "tidegate-clock",
+            "tidegate-core",
+        ],
+    ),
     ("tidegate-policy", &["tidegate-core"]),
     (
         "tidegate-store",
