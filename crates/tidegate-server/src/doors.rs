@@ -7,9 +7,9 @@ pub(crate) mod check;
 pub(crate) mod envoy;
 pub(crate) mod redis;
 pub(crate) mod spoe;
-mod unseen;
+mod sent;
 
-pub(crate) use unseen::Unseen;
+pub(crate) use sent::Sent;
 
 /// What doors answer to whoever does not ask rightly, by the words of their `error`.
 pub(crate) const FAULTS: [&str; 10] = [

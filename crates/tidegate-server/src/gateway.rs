@@ -46,7 +46,8 @@ use std::time::Duration;
 use tidegate_store::Store;
 use tokio::sync::{oneshot, watch};
 
-pub(crate) use body::{Progress, ResponseBody};
+pub(crate) use body::{Early, Progress, Reader, ResponseBody};
+pub(crate) use fault::Fault;
 pub(crate) use listen::{listen, refuse_shared};
 pub(crate) use raw::Raw;
 pub(crate) use session::Session;

@@ -4,55 +4,95 @@
 //! not write into one of them, its client may.
 
 mod dialect;
+mod misasked;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
+use hyper::body::Incoming;
 use tidegate_policy::{Liking, Tls};
 use tidegate_store::Store;
 
-use super::Unseen;
-use crate::gateway::{ResponseBody, Session};
+use super::Sent;
+use crate::gateway::{Fault, ResponseBody, Session};
 use crate::live::Live;
 use crate::pipeline::{Admission, Caller};
 use crate::record::Record;
 use dialect::{Denial, Dialect};
+use misasked::Misasked;
 
 /// The status that is meant, where a proxy must be told another.
 const MEANT: HeaderName = HeaderName::from_static("x-tidegate-status");
 
-/// Answers a sub-request.
-pub(crate) async fn answer<S: Store, B>(
+/// Where balancers ask whether the door is open.
+const HEALTH: &str = "/healthz";
+
+/// Answers what is asked at this door.
+pub(crate) async fn answer<S: Store>(
     session: &Session<S>,
     live: &Live,
-    request: Request<B>,
+    request: Request<Incoming>,
     record: &mut Record,
 ) -> Response<ResponseBody> {
+    if request.uri().path() == HEALTH {
+        return Response::new(ResponseBody::whole(Bytes::from_static(b"ok\n")));
+    }
     let liking = Liking::of(request.method(), request.headers());
-    match ask(session, live, request, record).await {
-        Ok(response) => response,
-        Err(misasked) => {
+    let Some(dialect) = Dialect::at(request.uri().path()) else {
+        record.refused(Misasked::Path.word());
+        return Misasked::Path.response(&liking).map(ResponseBody::whole);
+    };
+    match ask(session, live, (dialect, request), record).await {
+        Ok(response) => response.map(ResponseBody::whole),
+        Err(Unasked::Misasked(misasked)) => {
             record.refused(misasked.word());
-            misasked.response(&liking)
+            misasked.response(&liking).map(ResponseBody::whole)
+        }
+        Err(Unasked::Fault(fault)) => {
+            record.refused(fault.error());
+            let response = fault.response(&liking);
+            // Its client is to blame, and must not be taken for a failure: some proxies let requests pass while we fail.
+            if response.status().is_client_error() {
+                return dialect.denial.of(response);
+            }
+            response
         }
     }
-    .map(ResponseBody::whole)
 }
 
-async fn ask<S: Store, B>(
+/// Why a sub-request gets no decision.
+enum Unasked {
+    /// The proxy does not describe a request.
+    Misasked(Misasked),
+    /// What it describes is none that a gateway would take.
+    Fault(Fault),
+}
+
+impl From<Misasked> for Unasked {
+    fn from(misasked: Misasked) -> Self {
+        Self::Misasked(misasked)
+    }
+}
+
+impl From<Fault> for Unasked {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+async fn ask<S: Store>(
     session: &Session<S>,
     live: &Live,
-    request: Request<B>,
+    (dialect, request): (&Dialect, Request<Incoming>),
     record: &mut Record,
-) -> Result<Response<Bytes>, Misasked> {
-    let (head, _) = request.into_parts();
-    let dialect = Dialect::at(head.uri.path()).ok_or(Misasked::Path)?;
-    let client = live.config.gateway.client_behind(session.peer, &head.headers);
-    let mut described = dialect.described(head)?;
+) -> Result<Response<Bytes>, Unasked> {
+    let client = live.config.gateway.client_behind(session.peer, request.headers());
+    let mut described = dialect.described(request)?;
+    session.normalize(live, &mut described)?;
     let tls = dialect.is_secure(described.headers()).then(Tls::default);
     let caller = Caller {
         client: client.ok_or(Misasked::Client)?,
         tls: tls.as_ref(),
-        door: &Unseen,
+        door: &Sent::with(described.headers(), session.reader()),
     };
     let worker = &session.worker;
     let hold = worker.next_hold();
@@ -67,104 +107,21 @@ async fn ask<S: Store, B>(
             Ok(response)
         }
         Admission::Answered(response) => Ok(dialect.denial.of(response)),
-        Admission::Crowded(_) | Admission::Unread(_) => Err(Misasked::Crowded),
+        Admission::Crowded(_) => Err(Fault::Crowded.into()),
+        Admission::Unread(not_read) => Err(Fault::from(not_read).into()),
     }
 }
 
 impl Denial {
     /// The answer to a proxy, for the `response` that its client is to get.
-    fn of(self, mut response: Response<Bytes>) -> Response<Bytes> {
+    fn of<B>(self, mut response: Response<B>) -> Response<B> {
         let meant = response.status();
-        if self == Self::As403 && meant != StatusCode::FORBIDDEN && meant != StatusCode::UNAUTHORIZED {
+        if !self.understands(meant) {
             *response.status_mut() = StatusCode::FORBIDDEN;
             response
                 .headers_mut()
                 .insert(MEANT, HeaderValue::from(meant.as_u16()));
         }
         response
-    }
-}
-
-/// A sub-request that describes no request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Misasked {
-    /// Nothing is asked at its path.
-    Path,
-    /// It does not say whose request it is.
-    Client,
-    /// It does not say the method.
-    Method,
-    /// It does not say the path.
-    Target,
-    /// It says something twice.
-    Twice,
-    /// Too many requests wait for their leaky bucket.
-    Crowded,
-}
-
-impl Misasked {
-    /// What bodies, the access log and metrics call it in `error`.
-    fn word(self) -> &'static str {
-        self.told().1
-    }
-
-    fn response(self, liking: &Liking) -> Response<Bytes> {
-        let (status, error, detail) = self.told();
-        let title = status.canonical_reason().unwrap_or_default();
-        let code = status.as_u16();
-        let document = format!(
-            r#"{{"type":"about:blank","title":"{title}","status":{code},"error":"{error}","detail":"{detail}","message":"{detail}"}}"#
-        );
-        liking.tell(status, document.into())
-    }
-
-    fn told(self) -> (StatusCode, &'static str, &'static str) {
-        let bad = StatusCode::BAD_REQUEST;
-        match self {
-            Self::Path => (
-                StatusCode::NOT_FOUND,
-                "unknown_check",
-                "Ask /forward-auth or /auth-request.",
-            ),
-            Self::Client => (
-                bad,
-                "client_not_named",
-                "The forwarded field names no client: let the proxy write it.",
-            ),
-            Self::Method => (
-                bad,
-                "method_not_named",
-                "The field with the method is missing or wrong: let the proxy write it.",
-            ),
-            Self::Target => (
-                bad,
-                "target_not_named",
-                "The field with the path is missing or wrong: let the proxy write it.",
-            ),
-            Self::Twice => (
-                bad,
-                "described_twice",
-                "A field that describes the request came twice: let the proxy replace it.",
-            ),
-            Self::Crowded => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "too_many_waiting",
-                "Too many requests are waiting for their turn.",
-            ),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Misasked;
-    use crate::doors::FAULTS;
-
-    #[test]
-    fn what_is_answered_to_a_bad_question_is_counted() {
-        use Misasked::{Client, Method, Path, Target, Twice};
-        for misasked in [Path, Client, Method, Target, Twice] {
-            assert!(FAULTS.contains(&misasked.word()), "{misasked:?}");
-        }
     }
 }

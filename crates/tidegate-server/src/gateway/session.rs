@@ -102,10 +102,7 @@ impl<S: Store> Session<S> {
         record: &mut Record,
     ) -> Response<ResponseBody> {
         let hold = self.worker.next_hold();
-        let reader = Reader {
-            deadlines: &self.worker.deadlines,
-            settings: &self.worker.settings,
-        };
+        let reader = self.reader();
         let caller = Caller {
             client: live.config.gateway.client(self.peer, request.headers()),
             tls: self.tls.as_deref(),
@@ -200,9 +197,22 @@ impl<S: Store> Session<S> {
         Ok(())
     }
 
+    /// Brings the head of `request` into the one form that is understood.
+    pub(crate) fn normalize<B>(&self, live: &Live, request: &mut Request<B>) -> Result<(), Fault> {
+        framing::normalize(request, &self.worker.settings.bounds, live.fleet.default_host())
+    }
+
+    /// What reads bodies for policies.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader {
+            deadlines: &self.worker.deadlines,
+            settings: &self.worker.settings,
+        }
+    }
+
     fn check(&self, live: &Live, request: &mut Request<Incoming>) -> Result<(), Fault> {
         let settings = &self.worker.settings;
-        framing::normalize(request, &settings.bounds, live.fleet.default_host())?;
+        self.normalize(live, request)?;
         if request.body().size_hint().lower() > settings.bounds.body_bytes {
             return Err(Fault::RequestBodyTooLong);
         }
