@@ -1,0 +1,169 @@
+//! `docs/nginx.md`: the files of `examples/nginx`, and the real nginx.
+
+use std::process::Command;
+
+use tidegate_e2e::{Example, Gateway, Process};
+
+const PAGE: &str = include_str!("../../../docs/nginx.md");
+const POLICIES: &str = include_str!("../../../examples/nginx/tidegate.yaml");
+const STOPPED: &str = "\n## While Tidegate is stopped\n";
+/// What the test does in place of the reader.
+const APART: [&str; 3] = ["cp ", "tidegate serve", "nginx "];
+
+/// nginx, the application and Tidegate.
+struct Setup {
+    example: Example,
+    tidegate: Gateway,
+    _nginx: Process,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let example = Example::copy("nginx", &[8080, 8082, 9000]);
+        let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+        if is_root {
+            // Its workers could not read a test's folder.
+            example.change("nginx.conf", "daemon off;", "daemon off;\nuser root;");
+        }
+        let tidegate = example.tidegate();
+        let nginx = if std::path::Path::new("/usr/sbin/nginx").exists() {
+            "/usr/sbin/nginx"
+        } else {
+            "nginx"
+        };
+        let arguments = ["-p", ".", "-e", "stderr", "-c", "nginx.conf"];
+        Self {
+            _nginx: example.start(nginx, &arguments, "start worker process "),
+            example,
+            tidegate,
+        }
+    }
+
+    fn get(&self, path: &str, arguments: &[&str]) -> tidegate_e2e::Reply {
+        self.example.curl(8080, path, arguments)
+    }
+}
+
+#[test]
+fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
+    let (running, stopped) = PAGE.split_once(STOPPED).unwrap();
+    assert!(running.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
+    let Setup {
+        example,
+        tidegate,
+        _nginx,
+    } = Setup::new();
+    example.play_all(running, &APART);
+    tidegate.stop();
+    example.play_all(stopped, &APART);
+}
+
+#[test]
+fn the_client_sees_its_limits_on_both_kinds_of_responses() {
+    let setup = Setup::new();
+    let passed = setup.get("/api/a", &[]);
+    assert_eq!((passed.status, passed.number("x-ratelimit-remaining")), (200, 4));
+    assert_eq!(passed.field("retry-after"), None);
+    assert_eq!(passed.field("ratelimit"), Some(r#""api";r=4;t=12"#));
+    for _ in 0..4 {
+        setup.get("/api/a", &[]);
+    }
+    let refused = setup.get("/api/a", &[]);
+    assert_eq!((refused.status, refused.number("x-ratelimit-limit")), (429, 5));
+    assert!((1..=12).contains(&refused.number("retry-after")));
+    assert_eq!(refused.field("content-type"), Some("application/problem+json"));
+    assert!(refused.field("ratelimit").unwrap().starts_with(r#""api";r=0"#));
+    assert!(refused.number("x-ratelimit-reset") > 1_600_000_000);
+    assert_eq!(refused.field("x-tidegate-status"), None);
+    let elsewhere = setup.get("/static/a", &[]);
+    assert_eq!((elsewhere.status, elsewhere.field("ratelimit")), (200, None));
+}
+
+#[test]
+fn nothing_that_a_client_writes_dodges_its_limit_or_reaches_the_application_as_ours() {
+    let setup = Setup::new();
+    let lies = [
+        "x-original-uri: /free",
+        "x-original-method: OPTIONS",
+        "x-original-host: other",
+        "x-original-scheme: https",
+        "x-forwarded-uri: /free",
+        "x-forwarded-for: 198.51.100.1",
+        "x-real-ip: 198.51.100.2",
+        "forwarded: for=198.51.100.3",
+        "x-tidegate-status: 200",
+        "x-tidegate-verdict: forged",
+        "x-tidegate-subject: forged",
+    ];
+    let fields: Vec<&str> = lies.iter().flat_map(|lie| ["-H", lie]).collect();
+    let first = setup.get("/api/a", &fields);
+    assert_eq!(first.body, "GET /api/a verdict=pass subject=\n");
+    let statuses = [(); 5].map(|()| setup.get("//api/%61", &fields).status);
+    assert_eq!(statuses, [200, 200, 200, 200, 429]);
+    // Not asked about, and still not believed.
+    let free = setup.get("/static/a", &fields);
+    assert_eq!(free.body, "GET /static/a verdict= subject=\n");
+}
+
+#[test]
+fn a_request_that_tidegate_cannot_read_does_not_open_the_door() {
+    let setup = Setup::new();
+    let many: Vec<String> = (0..150).map(|number| format!("-Hx-{number}: 1")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_eq!(setup.get("/api/a", &many).status, 400);
+    let long = format!("-Hx-long: {}", "a".repeat(7000));
+    let long = [long.as_str(); 4];
+    assert_eq!(
+        setup.get("/api/a", &[&long[..], &many[..50]].concat()).status,
+        400
+    );
+    // nginx takes these bytes in a target, and a URI has none of them.
+    for target in ["/api/<a>", "/api/a^`"] {
+        let asked = setup.get("/", &["--request-target", target]);
+        assert_eq!(asked.status, 400, "{target}: {}", asked.body);
+    }
+    assert_eq!(setup.get("/api/a", &[]).number("x-ratelimit-remaining"), 4);
+}
+
+#[test]
+fn what_the_application_answers_itself_is_left_alone() {
+    let setup = Setup::new();
+    let broken = setup.get("/api/broken", &[]);
+    assert_eq!(
+        (broken.status, &*broken.body),
+        (500, "the application's own 500\n")
+    );
+    let forbidden = setup.get("/api/forbidden", &[]);
+    assert_eq!(
+        (forbidden.status, &*forbidden.body),
+        (403, "the application's own 403\n")
+    );
+    let posted = setup.get("/api/a", &["-d", "a=b"]);
+    assert_eq!(posted.body, "POST /api/a verdict=pass subject=\n");
+}
+
+#[test]
+fn while_tidegate_is_stopped_each_location_goes_its_own_way() {
+    let Setup {
+        example,
+        tidegate,
+        _nginx,
+    } = Setup::new();
+    for _ in 0..5 {
+        example.curl(8080, "/api/a", &[]);
+    }
+    assert_eq!(example.curl(8080, "/api/a", &[]).status, 429);
+    assert_eq!(example.curl(8080, "/login", &["-d", "user=zoe"]).status, 200);
+    tidegate.stop();
+    let open = example.curl(8080, "/api/a", &["-d", "a=b", "-H", "x-tidegate-verdict: forged"]);
+    assert_eq!(open.body, "POST /api/a verdict= subject=\n");
+    assert_eq!(open.field("x-tidegate-failure"), Some("unreachable"));
+    assert_eq!(open.field("ratelimit"), None);
+    let closed = example.curl(8080, "/login", &["-d", "user=zoe"]);
+    assert_eq!((closed.status, closed.number("retry-after")), (503, 5));
+    let _again = example.tidegate();
+    assert_eq!(
+        example.curl(8080, "/api/a", &[]).number("x-ratelimit-remaining"),
+        4
+    );
+}
