@@ -35,6 +35,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         package: "haproxy",
     },
     Tool {
+        program: "caddy",
+        package: "caddy",
+    },
+    Tool {
         program: "curl",
         package: "curl",
     },
