@@ -1,0 +1,156 @@
+//! `docs/envoy-http.md`: the files of `examples/envoy-http`, and the real Envoy.
+
+use tidegate_e2e::{Example, Gateway, Process, Reply};
+
+const PAGE: &str = include_str!("../../../docs/envoy-http.md");
+const POLICIES: &str = include_str!("../../../examples/envoy-http/tidegate.yaml");
+const STOPPED: &str = "\n## While Tidegate is stopped\n";
+/// What the test does in place of the reader.
+const APART: [&str; 3] = ["cp ", "tidegate serve", "envoy "];
+
+/// Envoy, the application and Tidegate.
+struct Setup {
+    example: Example,
+    tidegate: Gateway,
+    _envoy: Process,
+}
+
+impl Setup {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl Fn(&Example)) -> Self {
+        let example = Example::copy("envoy-http", &[8080, 8082, 9000]);
+        change(&example);
+        let tidegate = example.tidegate();
+        // Several Envoys of one machine would hand over to each other.
+        let arguments = ["-c", "envoy.yaml", "--disable-hot-restart", "--concurrency", "1"];
+        Self {
+            _envoy: example.start("envoy", &arguments, "starting main dispatch loop"),
+            example,
+            tidegate,
+        }
+    }
+
+    fn get(&self, path: &str, arguments: &[&str]) -> Reply {
+        self.example.curl(8080, path, arguments)
+    }
+}
+
+#[test]
+fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
+    let (running, stopped) = PAGE.split_once(STOPPED).unwrap();
+    assert!(running.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
+    let Setup {
+        example,
+        tidegate,
+        _envoy,
+    } = Setup::new();
+    example.play_all(running, &APART);
+    tidegate.stop();
+    example.play_all(stopped, &APART);
+}
+
+#[test]
+fn the_client_sees_its_limits_on_both_kinds_of_responses() {
+    let setup = Setup::new();
+    let passed = setup.get("/api/a", &[]);
+    assert_eq!((passed.status, passed.number("x-ratelimit-remaining")), (200, 4));
+    assert_eq!(passed.field("ratelimit"), Some(r#""api";r=4;t=12"#));
+    for _ in 0..4 {
+        setup.get("/api/a", &[]);
+    }
+    let refused = setup.get("/api/a", &[]);
+    assert_eq!((refused.status, refused.number("x-ratelimit-limit")), (429, 5));
+    assert!((1..=12).contains(&refused.number("retry-after")));
+    assert!(refused.body.contains(r#""error":"rate_limit_exceeded""#));
+    let elsewhere = setup.get("/elsewhere?a=b", &[]);
+    assert_eq!((elsewhere.status, elsewhere.field("ratelimit")), (200, None));
+    let free = setup.get("/static/a", &[]);
+    assert_eq!(
+        (free.status, &*free.body),
+        (200, "GET /static/a verdict=- subject=-\n")
+    );
+}
+
+#[test]
+fn nothing_that_a_client_writes_dodges_its_limit_or_reaches_the_application_as_ours() {
+    let setup = Setup::new();
+    let lies = [
+        "x-original-uri: /free",
+        "x-forwarded-uri: /free",
+        "x-forwarded-method: OPTIONS",
+        "x-forwarded-host: other",
+        "x-forwarded-for: 198.51.100.1",
+        "x-envoy-original-path: /free",
+        "x-tidegate-verdict: forged",
+        "x-tidegate-subject: forged",
+    ];
+    let fields: Vec<&str> = lies.iter().flat_map(|lie| ["-H", lie]).collect();
+    let first = setup.get("/api/a", &fields);
+    assert_eq!(first.body, "GET /api/a verdict=pass subject=-\n");
+    let statuses = [(); 5].map(|()| setup.get("/api/%61", &fields).status);
+    assert_eq!(statuses, [200, 200, 200, 200, 429]);
+    assert_eq!(
+        setup.get("/static/a", &fields).body,
+        "GET /static/a verdict=- subject=-\n"
+    );
+}
+
+#[test]
+fn a_body_that_comes_in_part_is_one_that_is_too_large() {
+    let setup = Setup::with(|example| {
+        example.change(
+            "tidegate.yaml",
+            "key: [body.form.user]",
+            "key: [body.form.user]\n    body: { max_bytes: 1MiB }",
+        );
+    });
+    let long = format!("user=zoe&more={}", "a".repeat(20_000));
+    assert_eq!(setup.get("/login", &["-d", &long]).status, 413);
+    assert_eq!(
+        setup
+            .get("/login", &["-d", "user=zoe"])
+            .number("x-ratelimit-remaining"),
+        2
+    );
+}
+
+#[test]
+fn a_request_that_tidegate_cannot_read_does_not_open_the_door() {
+    let setup = Setup::new();
+    let many: Vec<String> = (0..90).map(|number| format!("-Hx-{number}: 1")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert!((400..500).contains(&setup.get("/api/a", &[&many[..], &many[..20]].concat()).status));
+    let long = format!("-Hx-long: {}", "a".repeat(7000));
+    assert_eq!(setup.get("/api/a", &[long.as_str(); 5]).status, 431);
+}
+
+#[test]
+fn while_tidegate_is_stopped_requests_go_through_or_not_as_the_file_says() {
+    let Setup {
+        example,
+        tidegate,
+        _envoy,
+    } = Setup::new();
+    tidegate.stop();
+    let open = example.curl(8080, "/api/a", &["-H", "x-tidegate-verdict: forged"]);
+    assert_eq!(open.body, "GET /api/a verdict=- subject=-\n");
+    assert_eq!(open.field("ratelimit"), None);
+    let closed = Setup::with(|example| {
+        example.change(
+            "envoy.yaml",
+            "failure_mode_allow: true",
+            "failure_mode_allow: false",
+        );
+    });
+    assert_eq!(closed.get("/api/a", &[]).status, 200);
+    let Setup {
+        example,
+        tidegate,
+        _envoy,
+    } = closed;
+    tidegate.stop();
+    assert_eq!(example.curl(8080, "/api/a", &[]).status, 503);
+}
