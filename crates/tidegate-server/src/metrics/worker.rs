@@ -22,6 +22,7 @@ pub(crate) struct WorkerCounts {
     pub(crate) delays: Histogram,
     pub(crate) connections_opened: Count,
     pub(crate) connections: Count,
+    pub(crate) turned_away: Count,
     pub(crate) in_flight: Count,
     pub(crate) received: Count,
     pub(crate) sent: Count,
@@ -43,6 +44,7 @@ impl Default for WorkerCounts {
             delays: Histogram::default(),
             connections_opened: Count::default(),
             connections: Count::default(),
+            turned_away: Count::default(),
             in_flight: Count::default(),
             received: Count::default(),
             sent: Count::default(),
@@ -208,6 +210,13 @@ pub(super) fn tell(workers: &[WorkerCounts], page: &mut Page<'_>) -> std::fmt::R
     page.gauge(
         ("tidegate_connections", "Connections of clients that are open"),
         sum(|worker| &worker.connections),
+    )?;
+    page.counter(
+        (
+            "tidegate_connections_turned_away",
+            "Connections of those who are not among the callers of a door",
+        ),
+        sum(|worker| &worker.turned_away),
     )?;
     page.gauge(
         ("tidegate_requests_in_flight", "Requests that are being answered"),

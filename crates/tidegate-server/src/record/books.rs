@@ -77,8 +77,9 @@ impl Books {
         self.complaints.add(blame, error, self.now());
     }
 
-    /// Somebody who is no caller of `door` connected to it. Told once a second at most.
+    /// Somebody who is no caller of `door` connected to it. Counted, and told once a second at most.
     pub(crate) fn turned_away(&self, door: Door, peer: IpAddr) {
+        self.counts().turned_away.one();
         let now = self.now();
         if now < self.next_turned_away.get() {
             return;
