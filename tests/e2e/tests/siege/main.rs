@@ -4,6 +4,7 @@
 
 mod admin;
 mod bodies;
+mod doors;
 mod garbage;
 mod heads;
 mod http2;
