@@ -43,6 +43,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         package: "curl",
     },
     Tool {
+        program: "jq",
+        package: "jq",
+    },
+    Tool {
         program: "openssl",
         package: "openssl",
     },

@@ -6,13 +6,13 @@
 pub(crate) mod check;
 pub(crate) mod envoy;
 pub(crate) mod redis;
-pub(crate) mod spoe;
 mod sent;
+pub(crate) mod spoe;
 
 pub(crate) use sent::Sent;
 
 /// What doors answer to whoever does not ask rightly, by the words of their `error`.
-pub(crate) const FAULTS: [&str; 10] = [
+pub(crate) const FAULTS: [&str; 11] = [
     "unknown_check",
     "client_not_named",
     "method_not_named",
@@ -23,4 +23,5 @@ pub(crate) const FAULTS: [&str; 10] = [
     "call_too_large",
     "unknown_call",
     "call_timeout",
+    "bad_question",
 ];

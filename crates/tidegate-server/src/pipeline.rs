@@ -3,6 +3,7 @@
 mod ahead;
 mod descriptors;
 mod hold;
+mod look;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -115,6 +116,11 @@ impl<S: Store> Pipeline<S> {
         &self.counters
     }
 
+    /// What is held of bodies.
+    pub(crate) fn bodies(&self) -> &Arc<Held> {
+        &self.bodies
+    }
+
     /// Requests that wait for their leaky bucket.
     pub(crate) fn waiting(&self) -> usize {
         self.turns.waiting()
@@ -213,6 +219,21 @@ impl<S: Store> Pipeline<S> {
             Standing::Allowed => Plan::default(),
             Standing::Unlisted => policies.plan(&request, &identity, hold, now),
         };
+        if caller.door.only_looks() {
+            let verdict = Box::pin(self.look(&plan, now)).await;
+            caller.door.decided(&verdict);
+            if let Some(response) = answers.refuse(&verdict, &request, now) {
+                return Admission::Answered(response);
+            }
+            let admitted = Admitted {
+                live,
+                verdict,
+                identity,
+                now,
+                hold: None,
+            };
+            return Admission::Forwarded(admitted, early);
+        }
         // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
         let mut slots = Hold::of(&plan, hold, &self.counters, &self.clock);
         let Some((answer, place)) = self.charge(&plan, now).await else {
@@ -224,6 +245,7 @@ impl<S: Store> Pipeline<S> {
         }
         let verdict = answer.conclude(&plan);
         record.decided(live, &plan, &answer, &verdict);
+        caller.door.decided(&verdict);
         if let Some(response) = answers.refuse(&verdict, &request, now) {
             return Admission::Answered(response);
         }

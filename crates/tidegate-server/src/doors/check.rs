@@ -3,6 +3,7 @@
 //! The path says who asks, and so where the described request is found. Never is one thing looked for in two places: what a proxy does
 //! not write into one of them, its client may.
 
+mod api;
 mod dialect;
 mod misasked;
 
@@ -35,6 +36,9 @@ pub(crate) async fn answer<S: Store>(
 ) -> Response<ResponseBody> {
     if request.uri().path() == HEALTH {
         return Response::new(ResponseBody::whole(Bytes::from_static(b"ok\n")));
+    }
+    if api::is_at(request.uri().path()) {
+        return Box::pin(api::answer(session, live, request, record)).await;
     }
     let liking = Liking::of(request.method(), request.headers());
     let Some(dialect) = Dialect::at(request.uri().path()) else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tidegate_policy::Body;
+use tidegate_policy::{Body, Verdict};
 
 /// A door that can read the beginning of a body before its request goes on.
 pub(crate) trait ReadAhead {
@@ -22,6 +22,14 @@ pub(crate) trait ReadAhead {
         most: usize,
         held: &Arc<Held>,
     ) -> Result<(Body, Option<Self::Early>), NotRead>;
+
+    /// Whether it wants to know what would be decided, and nothing is to be spent.
+    fn only_looks(&self) -> bool {
+        false
+    }
+
+    /// Is told what the limits said.
+    fn decided(&self, _verdict: &Verdict<'_>) {}
 }
 
 /// Why a body could not be read.

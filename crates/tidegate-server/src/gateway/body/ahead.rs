@@ -35,6 +35,11 @@ pub(crate) struct Early {
 }
 
 impl Early {
+    /// What was read.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+
     /// How many bytes are left of it.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()

@@ -1,0 +1,275 @@
+//! `docs/json-api.md`: what programs ask in JSON, by the commands of that page and by `docs/openapi.json`.
+
+use serde_json::{Value, json};
+use tidegate_e2e::{Example, Gateway, Reply, curl};
+
+const PAGE: &str = include_str!("../../../docs/json-api.md");
+const OPENAPI: &str = include_str!("../../../docs/openapi.json");
+
+const POLICIES: &str = "
+doors: { check: 0 }
+policies:
+  - { name: two, match: { path: /api/** }, key: [client.ip], limit: { quota: 2, window: 1h } }
+  - { name: many, match: { path: /api/** }, key: [client.ip], limit: { quota: 100, window: 1h } }
+  - { name: user, match: { path: /login }, key: [body.json.user], limit: { quota: 1, window: 1h } }
+  - { name: tenant, match: { path: /tenant }, key: [header.x-tenant, host], on_missing: deny, limit: { quota: 1, window: 1h } }
+";
+
+fn post(door: &Gateway, path: &str, question: &str) -> Reply {
+    curl(&[&door.url(path), "--data-binary", question])
+}
+
+/// What is answered to `question`, which is as the document says.
+fn check(door: &Gateway, question: &Value) -> Value {
+    assert_valid("Check", question);
+    let reply = post(door, "/v1/check", &question.to_string());
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let answer = serde_json::from_str(&reply.body).unwrap();
+    assert_valid("Answer", &answer);
+    answer
+}
+
+/// A request of a client.
+fn get(path: &str) -> Value {
+    json!({ "method": "GET", "path": path, "client": "203.0.113.5" })
+}
+
+fn assert_valid(schema: &str, value: &Value) {
+    assert_meets(
+        &json!({ "$ref": format!("#/components/schemas/{schema}") }),
+        value,
+    );
+}
+
+fn assert_meets(schema: &Value, value: &Value) {
+    let document: Value = serde_json::from_str(OPENAPI).unwrap();
+    let mut schema = schema.clone();
+    schema["components"] = document["components"].clone();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems: Vec<String> = validator
+        .iter_errors(value)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(problems.is_empty(), "{value:#}\n{problems:#?}");
+}
+
+#[test]
+fn every_example_of_the_document_is_as_the_document_says() {
+    let document: Value = serde_json::from_str(OPENAPI).unwrap();
+    let post = &document["paths"]["/v1/check"]["post"];
+    let contents = [
+        &post["requestBody"]["content"]["application/json"],
+        &post["responses"]["200"]["content"]["application/json"],
+        &post["responses"]["400"]["content"]["application/problem+json"],
+    ];
+    let mut seen = 0;
+    for content in contents {
+        for example in content["examples"].as_object().unwrap().values() {
+            assert_meets(&content["schema"], &example["value"]);
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 7);
+}
+
+#[test]
+fn the_document_is_served_as_it_is_in_the_manual() {
+    let door = Gateway::doors(POLICIES);
+    let reply = curl(&[&door.url("/v1/openapi.json")]);
+    assert_eq!((reply.status, &*reply.body), (200, OPENAPI));
+    assert_eq!(curl(&[&door.url("/healthz")]).status, 200);
+    let wrong = curl(&[&door.url("/v1/check")]);
+    assert_eq!((wrong.status, wrong.field("allow")), (405, Some("POST")));
+}
+
+#[test]
+fn the_page_s_commands_print_what_it_says() {
+    let example = Example::copy("check", &[8082]);
+    let _tidegate = example.tidegate();
+    example.play_all(PAGE, &["cp ", "tidegate serve"]);
+}
+
+#[test]
+fn a_request_is_decided_with_all_that_is_known() {
+    let door = Gateway::doors(POLICIES);
+    let question = json!({ "request": get("/api/a?b=c") });
+    let first = check(&door, &question);
+    assert_eq!((&first["allowed"], &first["status"]), (&json!(true), &json!(200)));
+    assert_eq!(first["limits"][0]["policy"], "two");
+    assert_eq!(first["limits"][0]["remaining"], 1);
+    assert_eq!(first["limits"][1]["remaining"], 99);
+    assert_eq!(first["client_fields"]["x-ratelimit-remaining"], "1");
+    assert_eq!(first["origin_fields"]["x-tidegate-verdict"], "pass");
+    check(&door, &question);
+    let refused = check(&door, &question);
+    assert_eq!(
+        (&refused["allowed"], &refused["status"]),
+        (&json!(false), &json!(429))
+    );
+    assert_eq!(refused["error"], "rate_limit_exceeded");
+    let wait = refused["retry_after_ms"].as_u64().unwrap();
+    assert!((1_700_000..=1_800_000).contains(&wait), "{wait}");
+    assert_eq!(refused["limits"][0]["retry_after_ms"], wait);
+    assert_eq!(refused["limits"][1]["remaining"], 98);
+    let body: Value = serde_json::from_str(refused["body"].as_str().unwrap()).unwrap();
+    assert_eq!(body["error"], "rate_limit_exceeded");
+    assert_eq!(
+        check(&door, &json!({ "request": get("/free") }))["limits"],
+        json!([])
+    );
+}
+
+#[test]
+fn a_look_says_what_would_be_decided_and_spends_nothing() {
+    let door = Gateway::doors(POLICIES);
+    let look = json!({ "request": get("/api/a"), "peek": true });
+    let looked = [(); 4].map(|()| check(&door, &look));
+    for looked in looked {
+        assert_eq!(
+            (&looked["allowed"], &looked["limits"][0]["remaining"]),
+            (&json!(true), &json!(2))
+        );
+    }
+    for _ in 0..2 {
+        assert_eq!(
+            check(&door, &json!({ "request": get("/api/a") }))["allowed"],
+            true
+        );
+    }
+    let looked = check(&door, &look);
+    assert_eq!(
+        (&looked["allowed"], &looked["status"]),
+        (&json!(false), &json!(429))
+    );
+    assert_eq!(looked["error"], "rate_limit_exceeded");
+    let refusal = json!({ "request": get("/tenant"), "peek": true });
+    assert_eq!(check(&door, &refusal)["error"], "missing_key_part");
+}
+
+#[test]
+fn what_is_said_of_a_request_is_what_policies_see() {
+    let door = Gateway::doors(POLICIES);
+    let login = |user: &str| {
+        json!({ "request": {
+            "method": "POST", "path": "/login", "client": "203.0.113.5",
+            "headers": { "content-type": "application/json" },
+            "body": json!({ "user": user }).to_string(),
+        } })
+    };
+    assert_eq!(check(&door, &login("zoe"))["allowed"], true);
+    assert_eq!(check(&door, &login("zoe"))["allowed"], false);
+    assert_eq!(check(&door, &login("kim"))["allowed"], true);
+    let tenant = |host: &str| {
+        let mut request = get("/tenant");
+        request["headers"] = json!({ "x-tenant": ["a"] });
+        request["host"] = host.into();
+        json!({ "request": request })
+    };
+    assert_eq!(check(&door, &tenant("one"))["allowed"], true);
+    assert_eq!(check(&door, &tenant("one"))["allowed"], false);
+    assert_eq!(check(&door, &tenant("two"))["allowed"], true);
+    let missing = check(&door, &json!({ "request": get("/tenant") }));
+    assert_eq!(
+        (&missing["status"], &missing["error"]),
+        (&json!(400), &json!("missing_key_part"))
+    );
+}
+
+#[test]
+fn checks_of_a_list_are_each_decided_by_themselves() {
+    let door = Gateway::doors(POLICIES);
+    let mut checks: Vec<Value> = (0..3).map(|_| json!({ "request": get("/api/a") })).collect();
+    checks.push(json!({ "request": get("/free") }));
+    let question = json!({ "checks": checks });
+    assert_valid("Batch", &question);
+    let reply = post(&door, "/v1/check", &question.to_string());
+    let answers: Value = serde_json::from_str(&reply.body).unwrap();
+    assert_valid("Answers", &answers);
+    let allowed: Vec<&Value> = answers["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| &result["allowed"])
+        .collect();
+    assert_eq!(allowed, [true, true, false, true]);
+    let many = |count| json!({ "checks": vec![json!({ "request": get("/free") }); count] }).to_string();
+    assert_eq!(post(&door, "/v1/check", &many(100)).status, 200);
+    let refused = post(&door, "/v1/check", &many(101));
+    assert_eq!(refused.status, 400);
+    assert!(
+        refused.body.contains("101 of them, at most 100"),
+        "{}",
+        refused.body
+    );
+}
+
+#[test]
+fn every_mistake_of_a_question_is_told_with_its_place_and_nothing_is_spent() {
+    let door = Gateway::doors(POLICIES);
+    let question = json!({ "pek": true, "request": {
+        "method": "G T", "path": "api", "client": "nobody", "scheme": "ftp", "hots": "a",
+        "headers": { "a b": "c", "x-number": 1, "x-line": "a\nb" },
+    } });
+    let reply = post(&door, "/v1/check", &question.to_string());
+    assert_eq!(reply.status, 400);
+    let problems: Value = serde_json::from_str(&reply.body).unwrap();
+    assert_valid("Problems", &problems);
+    let mut paths: Vec<&str> = problems["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["path"].as_str().unwrap())
+        .collect();
+    paths.sort_unstable();
+    assert_eq!(
+        paths,
+        [
+            "pek",
+            "request.client",
+            "request.headers.a b",
+            "request.headers.x-line",
+            "request.headers.x-number",
+            "request.hots",
+            "request.method",
+            "request.path",
+            "request.scheme",
+        ]
+    );
+    let one_is_wrong = json!({ "checks": [{ "request": get("/api/a") }, { "request": {} }] });
+    let reply = post(&door, "/v1/check", &one_is_wrong.to_string());
+    assert_eq!(reply.status, 400);
+    assert!(reply.body.contains("checks[1].request.client"), "{}", reply.body);
+    let unspent = check(&door, &json!({ "request": get("/api/a"), "peek": true }));
+    assert_eq!(unspent["limits"][0]["remaining"], 2);
+    for hostile in [
+        "",
+        "{",
+        "[]",
+        "1",
+        "null",
+        &"[".repeat(5000),
+        "{\"request\":null}",
+    ] {
+        assert_eq!(post(&door, "/v1/check", hostile).status, 400, "{hostile:.20}");
+    }
+    let mut fields = get("/api/a");
+    fields["headers"] = (0..101)
+        .map(|number| (format!("x-{number}"), json!("1")))
+        .collect();
+    let reply = post(&door, "/v1/check", &json!({ "request": fields }).to_string());
+    assert!(reply.body.contains("too_many_fields"), "{}", reply.body);
+}
+
+#[test]
+fn a_question_that_is_too_long_is_not_read() {
+    let door = Gateway::doors(POLICIES);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("question");
+    let ask = |bytes: usize| {
+        let mut question = json!({ "request": get("/free") }).to_string();
+        question.extend(std::iter::repeat_n(' ', bytes - question.len()));
+        std::fs::write(&file, question).unwrap();
+        post(&door, "/v1/check", &format!("@{}", file.display())).status
+    };
+    assert_eq!([ask(1024 * 1024), ask(1024 * 1024 + 1)], [200, 413]);
+}
