@@ -220,7 +220,7 @@ impl<S: Store> Pipeline<S> {
             Standing::Unlisted => policies.plan(&request, &identity, hold, now),
         };
         if caller.door.only_looks() {
-            let verdict = Box::pin(self.look(&plan, now)).await;
+            let verdict = Box::pin(self.look(&plan, now)).await.conclude(&plan);
             caller.door.decided(&verdict);
             if let Some(response) = answers.refuse(&verdict, &request, now) {
                 return Admission::Answered(response);

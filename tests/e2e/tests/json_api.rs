@@ -13,6 +13,8 @@ policies:
   - { name: many, match: { path: /api/** }, key: [client.ip], limit: { quota: 100, window: 1h } }
   - { name: user, match: { path: /login }, key: [body.json.user], limit: { quota: 1, window: 1h } }
   - { name: tenant, match: { path: /tenant }, key: [header.x-tenant, host], on_missing: deny, limit: { quota: 1, window: 1h } }
+  - { name: per-user, match: { domain: shop, descriptor: [user] }, limit: { algorithm: fixed_window, quota: 3, window: 1h } }
+  - { name: free, match: { domain: shop, descriptor: [{ user: root }] }, limit: unlimited }
 ";
 
 fn post(door: &Gateway, path: &str, question: &str) -> Reply {
@@ -69,7 +71,7 @@ fn every_example_of_the_document_is_as_the_document_says() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 7);
+    assert_eq!(seen, 8);
 }
 
 #[test]
@@ -272,4 +274,88 @@ fn a_question_that_is_too_long_is_not_read() {
         post(&door, "/v1/check", &format!("@{}", file.display())).status
     };
     assert_eq!([ask(1024 * 1024), ask(1024 * 1024 + 1)], [200, 413]);
+}
+
+/// A call about this user.
+fn call(user: &str) -> Value {
+    json!({ "domain": "shop", "descriptors": [{ "entries": [{ "key": "user", "value": user }] }] })
+}
+
+#[test]
+fn a_call_of_the_rate_limit_service_is_decided_by_its_descriptors() {
+    let door = Gateway::doors(POLICIES);
+    let mut look = call("zoe");
+    look["peek"] = true.into();
+    for _ in 0..2 {
+        assert_eq!(check(&door, &look)["limits"][0]["remaining"], 3);
+    }
+    let mut two = call("zoe");
+    two["descriptors"][0]["hits"] = 2.into();
+    let first = check(&door, &two);
+    assert_eq!(
+        (&first["allowed"], &first["limits"][0]["remaining"]),
+        (&json!(true), &json!(1))
+    );
+    assert_eq!(first["limits"][0]["descriptor"], 0);
+    assert_eq!(first["client_fields"]["x-ratelimit-limit"], "3");
+    let refused = check(&door, &two);
+    assert_eq!(
+        (&refused["status"], &refused["error"]),
+        (&json!(429), &json!("rate_limit_exceeded"))
+    );
+    assert!(refused["client_fields"]["retry-after"].is_string());
+    assert_eq!(check(&door, &call("root"))["unlimited"], json!([0]));
+    let mut elsewhere = call("zoe");
+    elsewhere["domain"] = "elsewhere".into();
+    assert_eq!(check(&door, &elsewhere)["limits"], json!([]));
+    let both = json!({ "domain": "shop", "descriptors": [], "request": get("/api/a") });
+    assert_eq!(post(&door, "/v1/check", &both.to_string()).status, 400);
+    let many = json!({ "domain": "shop", "descriptors": vec![call("zoe")["descriptors"][0].clone(); 65] });
+    assert_eq!(post(&door, "/v1/check", &many.to_string()).status, 400);
+}
+
+#[test]
+fn calls_in_the_json_of_their_protocol_are_answered_like_envoyproxy_ratelimit_does() {
+    let door = Gateway::doors(POLICIES);
+    let ask = |question: &Value| {
+        let reply = post(&door, "/json", &question.to_string());
+        let answer: Value = serde_json::from_str(&reply.body).unwrap_or_default();
+        if !answer.is_null() {
+            assert_valid("RateLimitResponse", &answer);
+        }
+        (reply.status, answer)
+    };
+    let (status, answer) = ask(&call("zoe"));
+    assert_eq!((status, &answer["overallCode"]), (200, &json!("OK")));
+    let limit = json!({ "name": "per-user", "requestsPerUnit": 3, "unit": "HOUR" });
+    assert_eq!(answer["statuses"][0]["currentLimit"], limit);
+    assert_eq!(answer["statuses"][0]["limitRemaining"], 2);
+    for hits in ["hitsAddend", "hits_addend"] {
+        let mut three = call("zoe");
+        three[hits] = 3.into();
+        let (status, answer) = ask(&three);
+        assert_eq!(
+            (status, &answer["overallCode"]),
+            (429, &json!("OVER_LIMIT")),
+            "{hits}"
+        );
+    }
+    let mut brought = call("new");
+    brought["descriptors"][0]["limit"] = json!({ "requestsPerUnit": "1", "unit": "MINUTE" });
+    assert_eq!([ask(&brought).0, ask(&brought).0], [200, 429]);
+    let mut written = call("kim");
+    written["descriptors"][0]["hitsAddend"] = "4".into();
+    assert_eq!(ask(&written).0, 429);
+    for wrong in [
+        json!({}),
+        json!([]),
+        json!({ "domain": "shop" }),
+        json!({ "domain": "shop", "descriptors": [{}] }),
+        json!({ "domain": "shop", "descriptors": [{ "entries": [{ "key": "user" }], "hitsAddend": -1 }] }),
+        json!({ "domain": "shop", "descriptors": [{ "entries": [{ "key": "user" }], "unknown": 1 }] }),
+        json!({ "domain": "shop", "descriptors": [{ "entries": [{ "key": "a" }], "limit": { "unit": "AGE" } }] }),
+    ] {
+        assert_eq!(ask(&wrong).0, 400, "{wrong}");
+    }
+    assert_eq!(post(&door, "/json", "{").status, 400);
 }

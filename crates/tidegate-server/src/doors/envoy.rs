@@ -10,6 +10,10 @@ mod rate_limit;
 mod told;
 mod wire;
 
+pub(super) use rate_limit::{MOST_DESCRIPTORS, MOST_ENTRIES, MOST_TEXT_BYTES, decide};
+pub(super) use told::refusal;
+pub(super) use wire::{UInt64Value, rate_limit as messages};
+
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tidegate_store::Store;

@@ -1,14 +1,16 @@
 //! What programs ask in JSON: the same decisions, with all that is known about them.
 
 mod answer;
+mod call;
 mod fields;
 mod given;
+mod protojson;
 mod question;
 mod report;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 use tidegate_policy::Liking;
@@ -20,11 +22,13 @@ use crate::pipeline::{Admission, Caller, ReadAhead as _};
 use crate::record::Record;
 use answer::{allowed, refused};
 use given::Given;
-use question::{Described, Question, Questions};
+use question::{Asked, Described, Question, Questions};
 use report::Report;
 
 /// Where one question, or several, are asked.
 const CHECK: &str = "/v1/check";
+/// Where calls of the rate limit service are asked, as envoyproxy/ratelimit takes them.
+const PROTOJSON: &str = "/json";
 /// Where it is written what they look like.
 const OPENAPI: &str = "/v1/openapi.json";
 const DOCUMENT: &str = include_str!("../../../../../docs/openapi.json");
@@ -39,7 +43,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Whether `path` belongs to the API.
 pub(super) fn is_at(path: &str) -> bool {
-    matches!(path, CHECK | OPENAPI)
+    matches!(path, CHECK | PROTOJSON | OPENAPI)
 }
 
 /// Answers what is asked at one of its paths.
@@ -67,6 +71,9 @@ pub(super) async fn answer<S: Store>(
         return respond(StatusCode::OK, Bytes::from_static(DOCUMENT.as_bytes()));
     }
     let told = match read(session, &mut request).await {
+        Ok(bytes) if request.uri().path() == PROTOJSON => {
+            return protojson::answer(session, live, &bytes, record).await;
+        }
         Ok(bytes) => ask(session, live, &bytes, record).await,
         Err(fault) => {
             record.refused(fault.error());
@@ -124,14 +131,17 @@ async fn ask<S: Store>(
 async fn decide<S: Store>(
     session: &Session<S>,
     live: &Live,
-    Question { described, peek }: Question,
+    Question { asked, peek }: Question,
     record: &mut Record,
 ) -> Value {
     let Described {
         mut request,
         client,
         tls,
-    } = described;
+    } = match asked {
+        Asked::Request(described) => *described,
+        Asked::Call(call) => return call::decide(session, live, (call, peek), record).await,
+    };
     let given = Given::new(peek);
     let caller = Caller {
         client,
@@ -144,14 +154,20 @@ async fn decide<S: Store>(
         .pipeline
         .admit(live, &mut request, caller, hold, record, &worker.tokens);
     match admission.await {
-        Admission::Forwarded(admitted, _) => allowed(&admitted, given.into_told()),
+        Admission::Forwarded(admitted, _) => {
+            let (mut client, mut origin) = (HeaderMap::new(), HeaderMap::new());
+            admitted.mark(&mut client);
+            admitted.tell_origin(&mut origin);
+            allowed(&client, Some(&origin), given.into_told())
+        }
         Admission::Answered(response) => refused(&response, record.refusal(), given.into_told()),
-        Admission::Crowded(_) => crowded(record, Fault::Crowded),
-        Admission::Unread(not_read) => crowded(record, not_read.into()),
+        Admission::Crowded(_) => too_many(record, Fault::Crowded),
+        Admission::Unread(not_read) => too_many(record, not_read.into()),
     }
 }
 
-fn crowded(record: &mut Record, fault: Fault) -> Value {
+/// What is not decided, because too much else is.
+fn too_many(record: &mut Record, fault: Fault) -> Value {
     record.refused(fault.error());
     json!({ "allowed": false, "status": 503, "error": fault.error() })
 }

@@ -17,19 +17,19 @@ use crate::pipeline::NotHere;
 use crate::record::Record;
 
 /// The most descriptors of one call.
-const MOST_DESCRIPTORS: usize = 64;
+pub(crate) const MOST_DESCRIPTORS: usize = 64;
 
 /// The most entries of one descriptor.
-const MOST_ENTRIES: usize = 16;
+pub(crate) const MOST_ENTRIES: usize = 16;
 
 /// The longest domain, key or value.
-const MOST_TEXT_BYTES: usize = 4096;
+pub(crate) const MOST_TEXT_BYTES: usize = 4096;
 
 /// What a limit of a call is called.
 const BROUGHT: &str = "envoy";
 
 /// Decides about one call.
-pub(super) async fn decide<S: Store>(
+pub(crate) async fn decide<S: Store>(
     session: &Session<S>,
     live: &Live,
     asked: RateLimitRequest,

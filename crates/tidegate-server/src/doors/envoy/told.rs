@@ -51,7 +51,7 @@ pub(super) fn told(
 }
 
 /// What a client gets that is refused. How it likes to be told is not known here: it gets JSON, or what the policy says.
-fn refusal(live: &Live, decided: &CallDecided<'_>) -> Response<Bytes> {
+pub(crate) fn refusal(live: &Live, decided: &CallDecided<'_>) -> Response<Bytes> {
     let request = Request {
         method: &Method::GET,
         version: Version::HTTP_11,

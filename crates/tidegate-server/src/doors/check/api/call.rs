@@ -57,9 +57,7 @@ impl Said {
         let mut members = Members::of(value, path, report)?;
         let hits = members.number("hits", report);
         let place = members.path("entries");
-        let entries = members
-            .list("entries", MOST_ENTRIES, report)
-            .unwrap_or_default();
+        let entries = members.list("entries", MOST_ENTRIES, report).unwrap_or_default();
         if entries.is_empty() {
             report.add(&place, "write an entry at least: `{\"key\": …, \"value\": …}`");
         }

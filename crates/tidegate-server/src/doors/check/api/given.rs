@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tidegate_core::Outcome;
-use tidegate_policy::{Body, Course, Reading, Reason, Verdict};
+use tidegate_core::{Decision, Outcome};
+use tidegate_policy::{Body, Course, Reason, Source, Verdict};
 
 use crate::pipeline::{Held, NotRead, ReadAhead};
 
@@ -71,6 +71,13 @@ impl ReadAhead for Given {
     }
 
     fn decided(&self, verdict: &Verdict<'_>) {
+        self.told.replace(Told::of(verdict));
+    }
+}
+
+impl Told {
+    /// What `verdict` says.
+    pub(super) fn of(verdict: &Verdict<'_>) -> Self {
         let (error, retry_after, delay) = match &verdict.course {
             Course::Pass => (None, None, None),
             Course::Delay(delay) => (None, None, Some(*delay)),
@@ -79,19 +86,21 @@ impl ReadAhead for Given {
             }
             Course::Reject(reason) => (Some(reason.word()), None, None),
         };
-        self.told.replace(Told {
-            limits: verdict.readings.iter().map(limit).collect(),
+        let limits = verdict.readings.iter();
+        Self {
+            limits: limits
+                .map(|reading| limit(&reading.source, &reading.decision))
+                .collect(),
             error,
             retry_after,
             delay,
             failure: verdict.failure.map(|failure| failure.name()),
-        });
+        }
     }
 }
 
 /// What one limit said.
-fn limit(reading: &Reading<'_>) -> Value {
-    let (source, decision) = (&reading.source, &reading.decision);
+pub(super) fn limit(source: &Source<'_>, decision: &Decision) -> Value {
     let mut told = json!({
         "policy": source.policy.name.as_ref() as &str,
         "name": source.limit.label.as_ref() as &str,

@@ -11,15 +11,17 @@ use super::report::{Members, Report};
 use super::{BAD_QUESTION, JSON};
 use crate::doors::envoy::messages::{
     Code, DescriptorStatus, Entry, RateLimit, RateLimitDescriptor, RateLimitOverride, RateLimitRequest,
-    RateLimitResponse, UInt64Value, Unit,
+    RateLimitResponse, Unit,
 };
-use crate::doors::envoy::{MOST_DESCRIPTORS, MOST_ENTRIES, decide};
+use crate::doors::envoy::{MOST_DESCRIPTORS, MOST_ENTRIES, UInt64Value, decide};
 use crate::gateway::{ResponseBody, Session};
 use crate::live::Live;
 use crate::record::Record;
 
 /// Units by their names; their places are their numbers.
-const UNITS: [&str; 8] = ["UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK"];
+const UNITS: [&str; 8] = [
+    "UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK",
+];
 
 /// Answers the call in `bytes`: 200, 429 if it is over a limit, 400 if it is none, 500 if nobody can tell.
 pub(super) async fn answer<S: Store>(
@@ -33,7 +35,9 @@ pub(super) async fn answer<S: Store>(
     let Some(asked) = asked else {
         record.refused(BAD_QUESTION);
         let problems = report.into_problems().into_iter();
-        let lines: Vec<String> = problems.map(|(path, problem)| format!("{path}: {problem}\n")).collect();
+        let lines: Vec<String> = problems
+            .map(|(path, problem)| format!("{path}: {problem}\n"))
+            .collect();
         return plain(StatusCode::BAD_REQUEST, lines.concat());
     };
     match decide(session, live, asked, record).await {
@@ -91,9 +95,13 @@ fn read(bytes: &[u8], report: &mut Report) -> Option<RateLimitRequest> {
     };
     let mut members = Members::of(&document, "", report)?;
     let domain = members.text("domain", report).unwrap_or_default();
-    let said = members.list("descriptors", MOST_DESCRIPTORS, report).unwrap_or_default();
+    let said = members
+        .list("descriptors", MOST_DESCRIPTORS, report)
+        .unwrap_or_default();
     let hits = either(&mut members, ["hitsAddend", "hits_addend"]);
-    let hits_addend = hits.and_then(|hits| number(hits, "hitsAddend", report)).unwrap_or_default();
+    let hits_addend = hits
+        .and_then(|hits| number(hits, "hitsAddend", report))
+        .unwrap_or_default();
     members.end(report);
     let descriptor = |(index, said)| descriptor(said, &format!("descriptors[{index}]"), report);
     Some(RateLimitRequest {
@@ -106,7 +114,9 @@ fn read(bytes: &[u8], report: &mut Report) -> Option<RateLimitRequest> {
 fn descriptor(value: &Value, path: &str, report: &mut Report) -> Option<RateLimitDescriptor> {
     let mut members = Members::of(value, path, report)?;
     let said = members.list("entries", MOST_ENTRIES, report).unwrap_or_default();
-    let limit = members.take("limit").and_then(|limit| brought(limit, &members.path("limit"), report));
+    let limit = members
+        .take("limit")
+        .and_then(|limit| brought(limit, &members.path("limit"), report));
     let hits = either(&mut members, ["hitsAddend", "hits_addend"]);
     let hits = hits.and_then(|hits| number(hits, &members.path("hitsAddend"), report));
     let gives_back = match either(&mut members, ["isNegativeHits", "is_negative_hits"]) {
@@ -149,7 +159,10 @@ fn brought(value: &Value, path: &str, report: &mut Report) -> Option<RateLimitOv
     });
     let unit = unit.and_then(|unit| i32::try_from(unit).ok());
     if unit.is_none() {
-        report.add(&members.path("unit"), "write `SECOND`, `MINUTE`, `HOUR`, `DAY`, `MONTH` or `YEAR`");
+        report.add(
+            &members.path("unit"),
+            "write `SECOND`, `MINUTE`, `HOUR`, `DAY`, `MONTH` or `YEAR`",
+        );
     }
     members.end(report);
     Some(RateLimitOverride {
@@ -208,7 +221,11 @@ fn limit_of(limit: &RateLimit) -> Value {
 }
 
 fn code(code: i32) -> &'static str {
-    if code == Code::OverLimit as i32 { "OVER_LIMIT" } else { "OK" }
+    if code == Code::OverLimit as i32 {
+        "OVER_LIMIT"
+    } else {
+        "OK"
+    }
 }
 
 fn text(bytes: &Bytes) -> String {

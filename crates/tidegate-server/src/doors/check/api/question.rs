@@ -10,6 +10,7 @@ use serde_json::Value;
 use tidegate_policy::Tls;
 use tidegate_store::Store;
 
+use super::call::Call;
 use super::fields::fields;
 use super::report::{Members, Report};
 use crate::gateway::Session;
@@ -26,9 +27,15 @@ pub(super) enum Questions {
 
 /// One check.
 pub(super) struct Question {
-    pub(super) described: Described,
+    pub(super) asked: Asked,
     /// Nothing is spent.
     pub(super) peek: bool,
+}
+
+/// What is asked about.
+pub(super) enum Asked {
+    Request(Box<Described>),
+    Call(Call),
 }
 
 /// A request as it is described.
@@ -64,7 +71,10 @@ impl Questions {
     /// The same, with heads in the one form that a gateway understands.
     pub(super) fn normalized<S: Store>(self, session: &Session<S>, live: &Live, report: &mut Report) -> Self {
         let mut normalize = |question: &mut Question, path: &str| {
-            let request = &mut question.described.request;
+            let Asked::Request(described) = &mut question.asked else {
+                return;
+            };
+            let request = &mut described.request;
             if !request.headers().contains_key(HOST)
                 && let Ok(host) = HeaderValue::from_str(live.fleet.default_host().as_str())
             {
@@ -93,16 +103,23 @@ impl Question {
     fn read(value: &Value, path: &str, report: &mut Report) -> Option<Self> {
         let mut members = Members::of(value, path, report)?;
         let request = members.take("request");
+        let is_call = members.take("domain").is_some();
         let peek = members.switch("peek", report);
         let place = members.path("request");
-        if request.is_none() {
-            report.add(&place, "is missing: describe the request that is asked about");
-        }
+        let asked = match request {
+            Some(_) if is_call => {
+                report.add(&place, "stands beside `domain`: ask about one of them");
+                None
+            }
+            Some(request) => Described::read(request, &place, report).map(|read| Asked::Request(read.into())),
+            None if is_call => Call::read(&mut members, report).map(Asked::Call),
+            None => {
+                report.add(&place, "is missing: describe the request that is asked about, or write `domain` and `descriptors`");
+                None
+            }
+        };
         members.end(report);
-        Some(Self {
-            described: Described::read(request?, &place, report)?,
-            peek,
-        })
+        Some(Self { asked: asked?, peek })
     }
 }
 
@@ -232,6 +249,11 @@ mod tests {
             Just("host"),
             Just("scheme"),
             Just("body"),
+            Just("domain"),
+            Just("descriptors"),
+            Just("entries"),
+            Just("key"),
+            Just("hits"),
         ];
         leaf.prop_recursive(4, 64, 8, move |inner| {
             let members = prop::collection::hash_map(name.clone(), inner.clone(), 0..8);
@@ -269,7 +291,10 @@ mod tests {
         else {
             panic!("one question");
         };
-        assert_eq!(one.described.client.to_string(), "192.0.2.1");
+        let Asked::Request(described) = one.asked else {
+            panic!("about a request");
+        };
+        assert_eq!(described.client.to_string(), "192.0.2.1");
     }
 
     #[test]

@@ -95,6 +95,15 @@ impl<'v> Members<'v> {
         }
     }
 
+    /// The whole number `name`, if it is there.
+    pub(super) fn number(&mut self, name: &'static str, report: &mut Report) -> Option<u64> {
+        let number = self.take(name)?.as_u64();
+        if number.is_none() {
+            report.add(&self.path(name), "write a whole number");
+        }
+        number
+    }
+
     /// The list `name`, of at most `most`, if it is there.
     pub(super) fn list(
         &mut self,
