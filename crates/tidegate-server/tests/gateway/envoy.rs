@@ -84,7 +84,8 @@ impl Envoy {
             request = request.header(*name, *value);
         }
         let (answer, mut upload) = self.calls.send_request(request.body(()).unwrap(), false).unwrap();
-        upload.send_data(body.into(), true).unwrap();
+        // Whoever is refused at once is not listened to.
+        let _ = upload.send_data(body.into(), true);
         let received = self.runtime.block_on(async {
             tokio::time::timeout(PATIENCE, async {
                 let response = answer.await.unwrap();

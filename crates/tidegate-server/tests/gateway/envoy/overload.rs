@@ -27,7 +27,9 @@ fn a_flood_is_refused_at_once_and_when_it_is_over_calls_are_answered() {
     let refused = Arc::new(Notify::new());
     let over = Arc::new(AtomicBool::new(false));
     let address = bed.address;
-    let body = Bytes::from(framed(call("shop", &[descriptor(&[("user", "ann")])]).bytes()));
+    // Easily sent, and long to read, so that the flood is not what holds itself back.
+    let long = descriptor(&[("other", ""); 12]);
+    let body = Bytes::from(framed(call("shop", &vec![long; 64]).bytes()));
     for _ in 0..CONNECTIONS {
         let (refused, over, body) = (refused.clone(), over.clone(), body.clone());
         runtime.spawn(async move {
