@@ -17,7 +17,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, Request, Response, StatusCode};
-use tidegate_policy::{Body, Tls};
+use tidegate_policy::{Body, Door, Tls};
 use tidegate_store::Store;
 
 use crate::gateway::{Raw, Worker};
@@ -30,6 +30,9 @@ use variables::Variables;
 
 /// The most messages of one connection that are being decided at a time. More wait in HAProxy.
 const MOST_AT_ONCE: usize = 128;
+
+/// Why nothing is decided that HAProxy would not wait for.
+const OVERLOADED: &str = "overloaded";
 
 /// Serves one connection of the HAProxy at `peer`. `inbox` is what was read of it already.
 pub(crate) async fn serve<S: Store>(mut raw: Raw<S>, mut inbox: BytesMut, peer: IpAddr) {
@@ -181,6 +184,7 @@ fn decide<S: Store>(
 }
 
 async fn answer<S: Store>(worker: &Rc<Worker<S>>, peer: IpAddr, asked: Asked, variables: &mut Variables) {
+    worker.books.counts().door_requests.one(Door::Spoe.name());
     let mut record = Record::begun(&worker.books);
     let status = match admit(worker, peer, asked, &mut record, variables).await {
         Ok(status) => status,
@@ -204,6 +208,9 @@ async fn admit<S: Store>(
 ) -> Result<StatusCode, &'static str> {
     let mut request = asked.request.map_err(Misasked::word)?;
     record.saw(&request, peer, None);
+    if worker.pressure.is_high(worker.books.counts().in_flight.get()) {
+        return Err(OVERLOADED);
+    }
     let source = asked.source.ok_or(Misasked::Client.word())?;
     let live = worker.live();
     let tls = asked.is_secure.then(Tls::default);

@@ -83,8 +83,8 @@ const ALL_REFUSALS: [&str; ERRORS.len() + OWN_REFUSALS.len() + FAULTS.len()] = {
     all
 };
 
-/// Doors that speak HTTP.
-pub(crate) const HTTP_DOORS: &[&str] = &["envoy", "check"];
+/// Doors whose requests count as requests, too.
+pub(crate) const ASKING_DOORS: &[&str] = &["envoy", "check", "spoe"];
 
 /// What went wrong with the upstream.
 pub(crate) const UPSTREAM_FAILURES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! What one worker counts.
 
 use super::count::{Bounds, Count, Histogram, Reading};
-use super::family::{CLASSES, Family, HTTP_DOORS, REFUSALS, STORE_FAILURES, UPSTREAM_FAILURES, VERDICTS};
+use super::family::{ASKING_DOORS, CLASSES, Family, REFUSALS, STORE_FAILURES, UPSTREAM_FAILURES, VERDICTS};
 use super::page::Page;
 use crate::doors::redis::OUTCOMES;
 
@@ -37,7 +37,7 @@ impl Default for WorkerCounts {
             store_failures: Family::of(STORE_FAILURES),
             upstream_responses: Family::of(CLASSES),
             upstream_failures: Family::of(UPSTREAM_FAILURES),
-            door_requests: Family::of(HTTP_DOORS),
+            door_requests: Family::of(ASKING_DOORS),
             redis_commands: Family::of(OUTCOMES),
             durations: Histogram::default(),
             decisions: Histogram::default(),
@@ -164,10 +164,10 @@ pub(super) fn tell(workers: &[WorkerCounts], page: &mut Page<'_>) -> std::fmt::R
     page.counters(
         (
             "tidegate_door_requests",
-            "Requests and calls that came to doors over HTTP",
+            "Requests, calls and messages that came to doors",
         ),
         "door",
-        HTTP_DOORS,
+        ASKING_DOORS,
         |word| family(|worker| &worker.door_requests, word),
     )?;
     page.counters(
