@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::command::{cargo, root, run};
+use crate::packages;
 
 /// What to measure: all of it, or one of `decision`, `gateway`, `doors`, `features`, `store` and `instructions`.
 #[derive(clap::Args)]
@@ -36,6 +37,7 @@ fn run_one(arguments: &[String]) -> anyhow::Result<()> {
         Some("doors") => {
             build_tidegate()?;
             let _module = build_redis_cell()?;
+            packages::ensure(packages::FOR_PEERS)?;
             // Not in the bench's lock file: it is a program, and no crate that could be depended on.
             run(&mut cargo(
                 "install throttlecrab-server --version 0.4.40 --locked --root bench/target/peers",

@@ -23,6 +23,12 @@ pub(crate) const FOR_CONFORMANCE: &[Tool] = &[Tool {
     package: "nginx-light",
 }];
 
+/// What throttlecrab-server is built with.
+pub(crate) const FOR_PEERS: &[Tool] = &[Tool {
+    program: "protoc",
+    package: "protobuf-compiler",
+}];
+
 /// The real clients, the real balancer and the real origin of the end-to-end tests, the real store, what brings others, and what makes
 /// networks to cut.
 pub(crate) const FOR_TESTS: &[Tool] = &[
