@@ -122,6 +122,13 @@ mod tests {
     }
 
     #[test]
+    fn a_look_says_that_it_is_one() {
+        let request = Request::get("/").body(()).unwrap();
+        let look = Check::of(&request, "192.0.2.1".parse().unwrap()).peek();
+        assert_eq!(serde_json::to_value(look).unwrap()["peek"], true);
+    }
+
+    #[test]
     fn the_authority_of_http2_is_the_host() {
         let request = Request::get("http://shop.example:81/").body(()).unwrap();
         assert_eq!(asked(&request)["request"]["host"], "shop.example:81");
