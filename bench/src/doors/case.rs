@@ -95,13 +95,14 @@ impl Asked {
             }
         };
         let words = if ours { Words::Check } else { Words::Throttle };
+        let command = if ours { "CL.THROTTLE" } else { "THROTTLE" };
         match self.case {
             Case::Grpc => grpc::ask(service(1), port, (4, 16), keys, lasts).await,
             Case::GrpcTen => grpc::ask(service(10), port, (4, 16), keys, lasts).await,
             Case::GrpcLone => grpc::ask(service(1), port, (1, 1), keys, lasts).await,
             Case::Http => stream::ask(words, port, (64, 1), keys, lasts).await,
-            Case::Resp => stream::ask(Words::Resp, port, (50, 1), keys, lasts).await,
-            Case::RespPipelined => stream::ask(Words::Resp, port, (50, 64), keys, lasts).await,
+            Case::Resp => stream::ask(Words::Resp { command }, port, (50, 1), keys, lasts).await,
+            Case::RespPipelined => stream::ask(Words::Resp { command }, port, (50, 64), keys, lasts).await,
         }
     }
 }

@@ -18,8 +18,8 @@ pub(crate) enum Words {
     Check,
     /// throttlecrab's JSON.
     Throttle,
-    /// `CL.THROTTLE`.
-    Resp,
+    /// redis-cell's command, which throttlecrab calls `THROTTLE`.
+    Resp { command: &'static str },
 }
 
 /// Asks on so many connections, each with so many questions at a time.
@@ -100,8 +100,9 @@ impl Words {
                     body.len()
                 )
             }
-            Self::Resp => format!(
-                "*5\r\n$11\r\nCL.THROTTLE\r\n$16\r\n{key:016}\r\n$7\r\n1000000\r\n$7\r\n1000000\r\n$2\r\n60\r\n"
+            Self::Resp { command } => format!(
+                "*5\r\n${}\r\n{command}\r\n$16\r\n{key:016}\r\n$7\r\n1000000\r\n$7\r\n1000000\r\n$2\r\n60\r\n",
+                command.len()
             ),
         };
         said.extend_from_slice(text.as_bytes());
@@ -111,7 +112,7 @@ impl Words {
     fn answer(self, heard: &[u8]) -> anyhow::Result<Option<usize>> {
         match self {
             Self::Check | Self::Throttle => http_answer(heard),
-            Self::Resp => resp_answer(heard),
+            Self::Resp { .. } => resp_answer(heard),
         }
     }
 }
