@@ -7,6 +7,7 @@
 //!
 //! With the feature `conformance` there is a suite that every backend passes.
 
+mod aside;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod huge_pages;
@@ -15,6 +16,7 @@ pub mod redis;
 mod store;
 mod turns;
 
+pub use aside::give_back_aside;
 pub use memory::Memory;
 pub use redis::Redis;
 pub use store::{Store, StoreError};

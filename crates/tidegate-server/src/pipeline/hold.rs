@@ -1,13 +1,11 @@
 //! The slots that a request holds under concurrency limits.
 
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Waker};
 
 use smallvec::SmallVec;
 use tidegate_core::{Algorithm, HoldId};
 use tidegate_policy::Plan;
-use tidegate_store::Store;
+use tidegate_store::{Store, give_back_aside};
 
 use crate::clock::Clock;
 use crate::counters::{Counters, Slot};
@@ -60,7 +58,7 @@ fn give_back<S: Store>(counters: Arc<Counters<S>>, slots: &[Slot], hold: HoldId,
     if shared.is_empty() {
         return;
     }
-    let mut releasing = Box::pin(async move {
+    give_back_aside(async move {
         let Some(store) = counters.store() else {
             return;
         };
@@ -69,13 +67,4 @@ fn give_back<S: Store>(counters: Arc<Counters<S>>, slots: &[Slot], hold: HoldId,
             let _ = store.release(key, hold, now).await;
         }
     });
-    // Begun here, so that what the next request asks of the store comes behind it. Without a runtime the process is ending, and the TTL
-    // has to do.
-    let ready = pin!(releasing.as_mut())
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-        .is_ready();
-    if !ready && let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        runtime.spawn(releasing);
-    }
 }

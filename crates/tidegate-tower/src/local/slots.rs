@@ -1,14 +1,12 @@
 //! The slots that a request holds under concurrency limits.
 
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Waker};
 
 use smallvec::SmallVec;
 use tidegate_clock::Clock;
 use tidegate_core::{Algorithm, HoldId, Key};
 use tidegate_policy::Plan;
-use tidegate_store::Store;
+use tidegate_store::{Store, give_back_aside};
 
 use crate::Hold;
 
@@ -28,19 +26,10 @@ pub(super) fn of<S: Store>(plan: &Plan<'_>, hold: HoldId, store: &Arc<S>, clock:
 
 fn give_back<S: Store>(store: Arc<S>, slots: SmallVec<[Key; 2]>, hold: HoldId, clock: &Clock) {
     let now = clock.now();
-    let mut releasing = Box::pin(async move {
+    give_back_aside(async move {
         for key in slots {
             // A slot that cannot be given back comes back by its TTL.
             let _ = store.release(key, hold, now).await;
         }
     });
-    // Begun here: memory is then done, and what the next request asks of another store comes behind it. Without a runtime the process is ending, and the TTL
-    // has to do.
-    let ready = pin!(releasing.as_mut())
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-        .is_ready();
-    if !ready && let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        runtime.spawn(releasing);
-    }
 }
