@@ -104,7 +104,7 @@ fn passed(live: &Live, admitted: &Admitted<'_>, request: http::Request<Bytes>) -
     }
 }
 
-/// The names of parameters that `sent` has and `kept` has not.
+/// The names of parameters that `sent` has and `kept` has not, each as the client wrote it: Envoy compares them so.
 fn missing(sent: Option<&str>, kept: Option<&str>) -> Vec<Bytes> {
     let pairs = |query: Option<&'_ str>| -> Vec<String> {
         let pairs = query.unwrap_or_default().split('&');
@@ -112,10 +112,7 @@ fn missing(sent: Option<&str>, kept: Option<&str>) -> Vec<Bytes> {
     };
     let kept = pairs(kept);
     let missing = pairs(sent).into_iter().filter(|pair| !kept.contains(pair));
-    let names = missing.map(|pair| {
-        let name = pair.split('=').next().unwrap_or_default();
-        Bytes::from(percent_encoding::percent_decode_str(name).collect::<Vec<u8>>())
-    });
+    let names = missing.map(|pair| copied(pair.split('=').next().unwrap_or_default()));
     names.collect()
 }
 

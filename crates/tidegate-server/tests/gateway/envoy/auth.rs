@@ -159,6 +159,11 @@ fn api_keys_are_known_and_go_no_further() {
     assert_eq!(option(&ok.messages(2), "cookie"), Some(("a=1; b=2", OVERWRITE)));
     assert_eq!(ok.texts(5), ["x-api-key"]);
     assert_eq!(ok.texts(8), ["key"]);
+
+    // Envoy takes a parameter off by its name as it is written.
+    let spelled = get(&format!("/elsewhere?a=1&k%65y={key}"));
+    let reply = envoy.call(CHECK, &spelled.message()).ok();
+    assert_eq!(reply.message(3).unwrap().texts(8), ["k%65y"]);
 }
 
 #[test]
