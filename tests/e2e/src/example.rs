@@ -22,10 +22,10 @@ pub struct Example {
     path: OsString,
 }
 
-/// `path`, and where `cargo xtask tools` puts what comes in wheels.
+/// `path`, where `cargo xtask tools` puts what comes in wheels, and where Debian puts what only root starts.
 fn with_servers(path: OsString) -> OsString {
     let servers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/servers");
-    env::join_paths(env::split_paths(&path).chain([servers])).unwrap()
+    env::join_paths(env::split_paths(&path).chain([servers, "/usr/sbin".into()])).unwrap()
 }
 
 impl Example {
@@ -107,7 +107,12 @@ impl Example {
 
     /// Starts `tidegate serve` with its policy file.
     pub fn tidegate(&self) -> Gateway {
-        let mut command = Gateway::command(&["serve", "--config", "tidegate.yaml", "--admin", "off"]);
+        self.tidegate_with("tidegate.yaml")
+    }
+
+    /// Starts `tidegate serve` with another of its files.
+    pub fn tidegate_with(&self, policies: &str) -> Gateway {
+        let mut command = Gateway::command(&["serve", "--config", policies, "--admin", "off"]);
         command.current_dir(self.folder());
         Gateway::run(command)
     }

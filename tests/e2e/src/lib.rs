@@ -6,6 +6,7 @@
 //! fails the test that needs it.
 
 mod authority;
+mod beside;
 mod browser;
 mod curl;
 mod echo;
@@ -25,6 +26,7 @@ mod secure;
 mod siege;
 
 pub use authority::{Authority, Certificate};
+pub use beside::{Beside, Proxy};
 pub use browser::Browser;
 pub use curl::{Reply, curl, try_curl};
 pub use echo::{EchoOrigin, chat};

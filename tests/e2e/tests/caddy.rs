@@ -1,54 +1,27 @@
 //! `docs/caddy.md`: the files of `examples/caddy`, and the real Caddy.
 
-use tidegate_e2e::{Example, Gateway, Process, Reply};
+use tidegate_e2e::Proxy;
 
 const PAGE: &str = include_str!("../../../docs/caddy.md");
 const POLICIES: &str = include_str!("../../../examples/caddy/tidegate.yaml");
-const STOPPED: &str = "\n## While Tidegate is stopped\n";
-/// What the test does in place of the reader.
-const APART: [&str; 3] = ["cp ", "tidegate serve", "caddy "];
-
-/// Caddy, the application and Tidegate.
-struct Setup {
-    example: Example,
-    tidegate: Gateway,
-    _caddy: Process,
-}
-
-impl Setup {
-    fn new() -> Self {
-        let example = Example::copy("caddy", &[8080, 8082, 9000]);
-        let tidegate = example.tidegate();
-        let arguments = ["run", "--config", "Caddyfile", "--adapter", "caddyfile"];
-        Self {
-            _caddy: example.start("caddy", &arguments, "serving initial configuration"),
-            example,
-            tidegate,
-        }
-    }
-
-    fn get(&self, path: &str, arguments: &[&str]) -> Reply {
-        self.example.curl(8080, path, arguments)
-    }
-}
+const CADDY: Proxy = Proxy {
+    folder: "caddy",
+    ports: &[8080, 8082, 9000],
+    policies: "tidegate.yaml",
+    command: "caddy run --config Caddyfile --adapter caddyfile",
+    more: &[],
+    ready: "serving initial configuration",
+};
 
 #[test]
 fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
-    let (running, stopped) = PAGE.split_once(STOPPED).unwrap();
-    assert!(running.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
-    let Setup {
-        example,
-        tidegate,
-        _caddy,
-    } = Setup::new();
-    example.play_all(running, &APART);
-    tidegate.stop();
-    example.play_all(stopped, &APART);
+    assert!(PAGE.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
+    CADDY.follow(PAGE, |_| {});
 }
 
 #[test]
 fn the_client_sees_its_limits_on_both_kinds_of_responses() {
-    let setup = Setup::new();
+    let setup = CADDY.start();
     let passed = setup.get("/api/a", &[]);
     assert_eq!((passed.status, passed.number("x-ratelimit-remaining")), (200, 4));
     assert_eq!(passed.field("ratelimit"), Some(r#""api";r=4;t=12"#));
@@ -68,7 +41,7 @@ fn the_client_sees_its_limits_on_both_kinds_of_responses() {
 
 #[test]
 fn nothing_that_a_client_writes_dodges_its_limit_or_reaches_the_application_as_ours() {
-    let setup = Setup::new();
+    let setup = CADDY.start();
     let lies = [
         "x-original-uri: /free",
         "x-forwarded-uri: /free",
@@ -92,7 +65,7 @@ fn nothing_that_a_client_writes_dodges_its_limit_or_reaches_the_application_as_o
 
 #[test]
 fn a_request_that_tidegate_cannot_read_does_not_open_the_door() {
-    let setup = Setup::new();
+    let setup = CADDY.start();
     let many: Vec<String> = (0..150).map(|number| format!("-Hx-{number}: 1")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_eq!(setup.get("/api/a", &many).status, 431);
@@ -103,21 +76,14 @@ fn a_request_that_tidegate_cannot_read_does_not_open_the_door() {
 
 #[test]
 fn while_tidegate_is_stopped_each_route_goes_its_own_way() {
-    let Setup {
-        example,
-        tidegate,
-        _caddy,
-    } = Setup::new();
-    assert_eq!(example.curl(8080, "/login", &["-d", "user=zoe"]).status, 200);
-    tidegate.stop();
-    let open = example.curl(8080, "/api/a", &["-d", "a=b", "-H", "x-tidegate-verdict: forged"]);
+    let mut setup = CADDY.start();
+    assert_eq!(setup.get("/login", &["-d", "user=zoe"]).status, 200);
+    setup.stop_tidegate();
+    let open = setup.get("/api/a", &["-d", "a=b", "-H", "x-tidegate-verdict: forged"]);
     assert_eq!(open.body, "POST /api/a a=b verdict=");
     assert_eq!(open.field("x-tidegate-failure"), Some("unreachable"));
-    let closed = example.curl(8080, "/login", &["-d", "user=zoe"]);
+    let closed = setup.get("/login", &["-d", "user=zoe"]);
     assert_eq!((closed.status, closed.number("retry-after")), (503, 5));
-    let _again = example.tidegate();
-    assert_eq!(
-        example.curl(8080, "/api/a", &[]).number("x-ratelimit-remaining"),
-        4
-    );
+    setup.start_tidegate();
+    assert_eq!(setup.get("/api/a", &[]).number("x-ratelimit-remaining"), 4);
 }

@@ -1,60 +1,28 @@
 //! `docs/envoy-http.md`: the files of `examples/envoy-http`, and the real Envoy.
 
-use tidegate_e2e::{Example, Gateway, Process, Reply};
+use tidegate_e2e::Proxy;
 
 const PAGE: &str = include_str!("../../../docs/envoy-http.md");
 const POLICIES: &str = include_str!("../../../examples/envoy-http/tidegate.yaml");
-const STOPPED: &str = "\n## While Tidegate is stopped\n";
-/// What the test does in place of the reader.
-const APART: [&str; 3] = ["cp ", "tidegate serve", "envoy "];
-
-/// Envoy, the application and Tidegate.
-struct Setup {
-    example: Example,
-    tidegate: Gateway,
-    _envoy: Process,
-}
-
-impl Setup {
-    fn new() -> Self {
-        Self::with(|_| {})
-    }
-
-    fn with(change: impl Fn(&Example)) -> Self {
-        let example = Example::copy("envoy-http", &[8080, 8082, 9000]);
-        change(&example);
-        let tidegate = example.tidegate();
-        // Several Envoys of one machine would hand over to each other.
-        let arguments = ["-c", "envoy.yaml", "--disable-hot-restart", "--concurrency", "1"];
-        Self {
-            _envoy: example.start("envoy", &arguments, "starting main dispatch loop"),
-            example,
-            tidegate,
-        }
-    }
-
-    fn get(&self, path: &str, arguments: &[&str]) -> Reply {
-        self.example.curl(8080, path, arguments)
-    }
-}
+const ENVOY: Proxy = Proxy {
+    folder: "envoy-http",
+    ports: &[8080, 8082, 9000],
+    policies: "tidegate.yaml",
+    command: "envoy -c envoy.yaml",
+    // Several Envoys of one machine would hand over to each other.
+    more: &["--disable-hot-restart", "--concurrency", "1"],
+    ready: "starting main dispatch loop",
+};
 
 #[test]
 fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
-    let (running, stopped) = PAGE.split_once(STOPPED).unwrap();
-    assert!(running.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
-    let Setup {
-        example,
-        tidegate,
-        _envoy,
-    } = Setup::new();
-    example.play_all(running, &APART);
-    tidegate.stop();
-    example.play_all(stopped, &APART);
+    assert!(PAGE.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
+    ENVOY.follow(PAGE, |_| {});
 }
 
 #[test]
 fn the_client_sees_its_limits_on_both_kinds_of_responses() {
-    let setup = Setup::new();
+    let setup = ENVOY.start();
     let passed = setup.get("/api/a", &[]);
     assert_eq!((passed.status, passed.number("x-ratelimit-remaining")), (200, 4));
     assert_eq!(passed.field("ratelimit"), Some(r#""api";r=4;t=12"#));
@@ -76,7 +44,7 @@ fn the_client_sees_its_limits_on_both_kinds_of_responses() {
 
 #[test]
 fn nothing_that_a_client_writes_dodges_its_limit_or_reaches_the_application_as_ours() {
-    let setup = Setup::new();
+    let setup = ENVOY.start();
     let lies = [
         "x-original-uri: /free",
         "x-forwarded-uri: /free",
@@ -104,7 +72,7 @@ fn nothing_that_a_client_writes_dodges_its_limit_or_reaches_the_application_as_o
 
 #[test]
 fn a_body_that_comes_in_part_is_one_that_is_too_large() {
-    let setup = Setup::with(|example| {
+    let setup = ENVOY.start_with(|example| {
         example.change(
             "tidegate.yaml",
             "key: [body.form.user]",
@@ -123,7 +91,7 @@ fn a_body_that_comes_in_part_is_one_that_is_too_large() {
 
 #[test]
 fn a_request_that_tidegate_cannot_read_does_not_open_the_door() {
-    let setup = Setup::new();
+    let setup = ENVOY.start();
     let many: Vec<String> = (0..90).map(|number| format!("-Hx-{number}: 1")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert!((400..500).contains(&setup.get("/api/a", &[&many[..], &many[..20]].concat()).status));
@@ -133,16 +101,12 @@ fn a_request_that_tidegate_cannot_read_does_not_open_the_door() {
 
 #[test]
 fn while_tidegate_is_stopped_requests_go_through_or_not_as_the_file_says() {
-    let Setup {
-        example,
-        tidegate,
-        _envoy,
-    } = Setup::new();
-    tidegate.stop();
-    let open = example.curl(8080, "/api/a", &["-H", "x-tidegate-verdict: forged"]);
+    let mut setup = ENVOY.start();
+    setup.stop_tidegate();
+    let open = setup.get("/api/a", &["-H", "x-tidegate-verdict: forged"]);
     assert_eq!(open.body, "GET /api/a verdict=- subject=-\n");
     assert_eq!(open.field("ratelimit"), None);
-    let closed = Setup::with(|example| {
+    let mut closed = ENVOY.start_with(|example| {
         example.change(
             "envoy.yaml",
             "failure_mode_allow: true",
@@ -150,11 +114,6 @@ fn while_tidegate_is_stopped_requests_go_through_or_not_as_the_file_says() {
         );
     });
     assert_eq!(closed.get("/api/a", &[]).status, 200);
-    let Setup {
-        example,
-        tidegate,
-        _envoy,
-    } = closed;
-    tidegate.stop();
-    assert_eq!(example.curl(8080, "/api/a", &[]).status, 503);
+    closed.stop_tidegate();
+    assert_eq!(closed.get("/api/a", &[]).status, 503);
 }

@@ -2,65 +2,40 @@
 
 use std::process::Command;
 
-use tidegate_e2e::{Example, Gateway, Process};
+use tidegate_e2e::{Beside, Example, Proxy};
 
 const PAGE: &str = include_str!("../../../docs/nginx.md");
 const POLICIES: &str = include_str!("../../../examples/nginx/tidegate.yaml");
-const STOPPED: &str = "\n## While Tidegate is stopped\n";
-/// What the test does in place of the reader.
-const APART: [&str; 3] = ["cp ", "tidegate serve", "nginx "];
+const NGINX: Proxy = Proxy {
+    folder: "nginx",
+    ports: &[8080, 8082, 9000],
+    policies: "tidegate.yaml",
+    command: "nginx -p . -e stderr -c nginx.conf",
+    more: &[],
+    ready: "start worker process ",
+};
 
-/// nginx, the application and Tidegate.
-struct Setup {
-    example: Example,
-    tidegate: Gateway,
-    _nginx: Process,
+/// Its workers could not read a test's folder.
+fn as_root(example: &Example) {
+    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    if is_root {
+        example.change("nginx.conf", "daemon off;", "daemon off;\nuser root;");
+    }
 }
 
-impl Setup {
-    fn new() -> Self {
-        let example = Example::copy("nginx", &[8080, 8082, 9000]);
-        let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
-        if is_root {
-            // Its workers could not read a test's folder.
-            example.change("nginx.conf", "daemon off;", "daemon off;\nuser root;");
-        }
-        let tidegate = example.tidegate();
-        let nginx = if std::path::Path::new("/usr/sbin/nginx").exists() {
-            "/usr/sbin/nginx"
-        } else {
-            "nginx"
-        };
-        let arguments = ["-p", ".", "-e", "stderr", "-c", "nginx.conf"];
-        Self {
-            _nginx: example.start(nginx, &arguments, "start worker process "),
-            example,
-            tidegate,
-        }
-    }
-
-    fn get(&self, path: &str, arguments: &[&str]) -> tidegate_e2e::Reply {
-        self.example.curl(8080, path, arguments)
-    }
+fn start() -> Beside {
+    NGINX.start_with(as_root)
 }
 
 #[test]
 fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
-    let (running, stopped) = PAGE.split_once(STOPPED).unwrap();
-    assert!(running.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
-    let Setup {
-        example,
-        tidegate,
-        _nginx,
-    } = Setup::new();
-    example.play_all(running, &APART);
-    tidegate.stop();
-    example.play_all(stopped, &APART);
+    assert!(PAGE.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
+    NGINX.follow(PAGE, as_root);
 }
 
 #[test]
 fn the_client_sees_its_limits_on_both_kinds_of_responses() {
-    let setup = Setup::new();
+    let setup = start();
     let passed = setup.get("/api/a", &[]);
     assert_eq!((passed.status, passed.number("x-ratelimit-remaining")), (200, 4));
     assert_eq!(passed.field("retry-after"), None);
@@ -81,7 +56,7 @@ fn the_client_sees_its_limits_on_both_kinds_of_responses() {
 
 #[test]
 fn nothing_that_a_client_writes_dodges_its_limit_or_reaches_the_application_as_ours() {
-    let setup = Setup::new();
+    let setup = start();
     let lies = [
         "x-original-uri: /free",
         "x-original-method: OPTIONS",
@@ -111,7 +86,7 @@ fn nothing_that_a_client_writes_dodges_its_limit_or_reaches_the_application_as_o
 
 #[test]
 fn a_request_that_tidegate_cannot_read_does_not_open_the_door() {
-    let setup = Setup::new();
+    let setup = start();
     let many: Vec<String> = (0..150).map(|number| format!("-Hx-{number}: 1")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_eq!(setup.get("/api/a", &many).status, 400);
@@ -131,7 +106,7 @@ fn a_request_that_tidegate_cannot_read_does_not_open_the_door() {
 
 #[test]
 fn what_the_application_answers_itself_is_left_alone() {
-    let setup = Setup::new();
+    let setup = start();
     let broken = setup.get("/api/broken", &[]);
     assert_eq!(
         (broken.status, &*broken.body),
@@ -148,26 +123,19 @@ fn what_the_application_answers_itself_is_left_alone() {
 
 #[test]
 fn while_tidegate_is_stopped_each_location_goes_its_own_way() {
-    let Setup {
-        example,
-        tidegate,
-        _nginx,
-    } = Setup::new();
+    let mut setup = start();
     for _ in 0..5 {
-        example.curl(8080, "/api/a", &[]);
+        setup.get("/api/a", &[]);
     }
-    assert_eq!(example.curl(8080, "/api/a", &[]).status, 429);
-    assert_eq!(example.curl(8080, "/login", &["-d", "user=zoe"]).status, 200);
-    tidegate.stop();
-    let open = example.curl(8080, "/api/a", &["-d", "a=b", "-H", "x-tidegate-verdict: forged"]);
+    assert_eq!(setup.get("/api/a", &[]).status, 429);
+    assert_eq!(setup.get("/login", &["-d", "user=zoe"]).status, 200);
+    setup.stop_tidegate();
+    let open = setup.get("/api/a", &["-d", "a=b", "-H", "x-tidegate-verdict: forged"]);
     assert_eq!(open.body, "POST /api/a verdict= subject=\n");
     assert_eq!(open.field("x-tidegate-failure"), Some("unreachable"));
     assert_eq!(open.field("ratelimit"), None);
-    let closed = example.curl(8080, "/login", &["-d", "user=zoe"]);
+    let closed = setup.get("/login", &["-d", "user=zoe"]);
     assert_eq!((closed.status, closed.number("retry-after")), (503, 5));
-    let _again = example.tidegate();
-    assert_eq!(
-        example.curl(8080, "/api/a", &[]).number("x-ratelimit-remaining"),
-        4
-    );
+    setup.start_tidegate();
+    assert_eq!(setup.get("/api/a", &[]).number("x-ratelimit-remaining"), 4);
 }
