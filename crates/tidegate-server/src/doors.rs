@@ -8,6 +8,7 @@ pub(crate) mod envoy;
 pub(crate) mod redis;
 mod sent;
 pub(crate) mod spoe;
+mod taken_off;
 
 pub(crate) use sent::Sent;
 

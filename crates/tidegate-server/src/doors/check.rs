@@ -8,12 +8,13 @@ mod dialect;
 mod misasked;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tidegate_policy::{Liking, Tls};
 use tidegate_store::Store;
 
 use super::Sent;
+use super::taken_off::TakenOff;
 use crate::gateway::{Fault, ResponseBody, Session};
 use crate::live::Live;
 use crate::pipeline::{Admission, Caller};
@@ -23,6 +24,9 @@ use misasked::Misasked;
 
 /// The status that is meant, where a proxy must be told another.
 const MEANT: HeaderName = HeaderName::from_static("x-tidegate-status");
+
+/// Names a field that Envoy takes off the request before it goes on.
+const TAKE_OFF: HeaderName = HeaderName::from_static("x-envoy-auth-headers-to-remove");
 
 /// Where balancers ask whether the door is open.
 const HEALTH: &str = "/healthz";
@@ -105,14 +109,28 @@ async fn ask<S: Store>(
         .admit(live, &mut described, caller, hold, record, &worker.tokens);
     match admission.await {
         Admission::Forwarded(admitted, _) => {
+            let mut fields = HeaderMap::new();
+            admitted.tell_origin(&mut fields);
+            if dialect.takes_off {
+                take_off(live, &described, &mut fields);
+            }
+            admitted.mark(&mut fields);
             let mut response = Response::new(Bytes::new());
-            admitted.tell_origin(response.headers_mut());
-            admitted.mark(response.headers_mut());
+            *response.headers_mut() = fields;
             Ok(response)
         }
         Admission::Answered(response) => Ok(dialect.denial.of(response)),
         Admission::Crowded(_) => Err(Fault::Crowded.into()),
         Admission::Unread(not_read) => Err(Fault::from(not_read).into()),
+    }
+}
+
+/// Says, beside what `fields` say to the origin, which fields of `described` are not for it.
+fn take_off<B>(live: &Live, described: &Request<B>, fields: &mut HeaderMap) {
+    let taken = TakenOff::of(live, described.headers(), described.uri(), fields);
+    fields.extend(taken.changed);
+    for name in taken.fields {
+        fields.append(TAKE_OFF, name.into());
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Dialect {
     head: Head,
     scheme: HeaderName,
     pub(super) denial: Denial,
+    /// Whether the proxy can be told what to take off a request before it goes on.
+    pub(super) takes_off: bool,
 }
 
 /// Where method, target and host of the described request are.
@@ -51,6 +53,7 @@ static FORWARD_AUTH: Dialect = Dialect {
     },
     scheme: HeaderName::from_static("x-forwarded-proto"),
     denial: Denial::Native,
+    takes_off: false,
 };
 
 /// `auth_request` of nginx, and what ingress controllers make of it.
@@ -63,6 +66,7 @@ static AUTH_REQUEST: Dialect = Dialect {
     },
     scheme: HeaderName::from_static("x-original-scheme"),
     denial: Denial::As403,
+    takes_off: false,
 };
 
 /// Envoy's `ext_authz` over HTTP.
@@ -71,6 +75,7 @@ static EXT_AUTHZ: Dialect = Dialect {
     head: Head::Own,
     scheme: HeaderName::from_static("x-forwarded-proto"),
     denial: Denial::Below500,
+    takes_off: true,
 };
 
 impl Dialect {

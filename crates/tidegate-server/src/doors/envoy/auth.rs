@@ -5,7 +5,6 @@ mod sent;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
-use tidegate_policy::is_reserved;
 use tidegate_store::Store;
 use tonic::{Code, Status};
 
@@ -14,6 +13,7 @@ use super::wire::Struct;
 use super::wire::auth::{
     CheckRequest, CheckResponse, DeniedHttpResponse, HeaderValueOption, HttpStatus, OkHttpResponse, RpcStatus,
 };
+use crate::doors::taken_off::TakenOff;
 use crate::gateway::Session;
 use crate::live::Live;
 use crate::pipeline::{Admission, Admitted, Caller};
@@ -54,7 +54,7 @@ pub(super) async fn check<S: Store>(
         &worker.tokens,
     );
     let response = match admitting.await {
-        Admission::Forwarded(admitted, _) => passed(live, &admitted, request),
+        Admission::Forwarded(admitted, _) => passed(live, &admitted, &request),
         Admission::Answered(response) => denied(response, record.refusal()),
         Admission::Crowded(_) | Admission::Unread(_) => {
             record.refused("too_many_waiting");
@@ -65,34 +65,21 @@ pub(super) async fn check<S: Store>(
 }
 
 /// The answer about a request that may pass.
-fn passed(live: &Live, admitted: &Admitted<'_>, request: http::Request<Bytes>) -> CheckResponse {
+fn passed(live: &Live, admitted: &Admitted<'_>, request: &http::Request<Bytes>) -> CheckResponse {
     let (mut for_origin, mut for_client) = (HeaderMap::new(), HeaderMap::new());
     admitted.tell_origin(&mut for_origin);
     admitted.mark(&mut for_client);
-    let (mut head, _) = request.into_parts();
-    let ours = head
-        .headers
-        .keys()
-        .filter(|name| is_reserved(name) && !for_origin.contains_key(*name));
-    let mut removed: Vec<Bytes> = ours.map(|name| copied(name.as_str())).collect();
-    let mut removed_from_query = Vec::new();
-    if let Some(keys) = &live.identifier.api_keys {
-        let (sent, sent_to) = (head.headers.clone(), head.uri.clone());
-        keys.strip(&mut head.headers, &mut head.uri);
-        for name in sent.keys() {
-            match head.headers.get(name) {
-                None => removed.push(copied(name.as_str())),
-                Some(kept) if sent.get(name) != Some(kept) => _ = for_origin.insert(name, kept.clone()),
-                Some(_) => {}
-            }
-        }
-        removed_from_query = missing(sent_to.query(), head.uri.query());
-    }
+    let taken = TakenOff::of(live, request.headers(), request.uri(), &for_origin);
+    for_origin.extend(taken.changed);
+    let removed = taken
+        .fields
+        .iter()
+        .map(|name| Bytes::copy_from_slice(name.as_ref()));
     let ok = OkHttpResponse {
         headers: HeaderValueOption::all_of(&for_origin),
-        headers_to_remove: removed,
+        headers_to_remove: removed.collect(),
         response_headers_to_add: HeaderValueOption::all_of(&for_client),
-        query_parameters_to_remove: removed_from_query,
+        query_parameters_to_remove: taken.parameters,
     };
     CheckResponse {
         status: Some(RpcStatus {
@@ -102,22 +89,6 @@ fn passed(live: &Live, admitted: &Admitted<'_>, request: http::Request<Bytes>) -
         dynamic_metadata: Some(metadata(admitted.verdict())),
         ..CheckResponse::default()
     }
-}
-
-/// The names of parameters that `sent` has and `kept` has not, each as the client wrote it: Envoy compares them so.
-fn missing(sent: Option<&str>, kept: Option<&str>) -> Vec<Bytes> {
-    let pairs = |query: Option<&'_ str>| -> Vec<String> {
-        let pairs = query.unwrap_or_default().split('&');
-        pairs.map(str::to_owned).collect()
-    };
-    let kept = pairs(kept);
-    let missing = pairs(sent).into_iter().filter(|pair| !kept.contains(pair));
-    let names = missing.map(|pair| copied(pair.split('=').next().unwrap_or_default()));
-    names.collect()
-}
-
-fn copied(text: &str) -> Bytes {
-    Bytes::copy_from_slice(text.as_bytes())
 }
 
 /// The answer about a request that is answered with `response`, because of `error`.
