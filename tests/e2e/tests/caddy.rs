@@ -16,7 +16,7 @@ const CADDY: Proxy = Proxy {
 #[test]
 fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
     assert!(PAGE.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
-    CADDY.follow(PAGE, |_| {});
+    CADDY.start().follow(PAGE);
 }
 
 #[test]

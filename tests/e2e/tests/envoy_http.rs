@@ -17,7 +17,7 @@ const ENVOY: Proxy = Proxy {
 #[test]
 fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
     assert!(PAGE.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
-    ENVOY.follow(PAGE, |_| {});
+    ENVOY.start().follow(PAGE);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn start() -> Beside {
 #[test]
 fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
     assert!(PAGE.contains(POLICIES.split_once('\n').unwrap().1.trim_end()));
-    NGINX.follow(PAGE, as_root);
+    start().follow(PAGE);
 }
 
 #[test]
