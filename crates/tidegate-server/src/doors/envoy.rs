@@ -14,6 +14,8 @@ pub(super) use rate_limit::{MOST_DESCRIPTORS, MOST_ENTRIES, MOST_TEXT_BYTES, dec
 pub(super) use told::refusal;
 pub(super) use wire::{UInt64Value, rate_limit as messages};
 
+use std::pin::pin;
+
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tidegate_store::Store;
@@ -38,17 +40,17 @@ pub(crate) async fn answer<S: Store>(
         return no_grpc();
     }
     let allowed = call::time_allowed(request.headers());
-    let serving = serve(session, live, request, record);
-    let response = match call::in_time(allowed, serving).await {
-        Some(response) => response,
-        None => Status::deadline_exceeded("this call was not answered in the time that it gave").into_http(),
+    let answered = {
+        let serving = pin!(serve(session, live, request, record));
+        call::in_time(allowed, serving).await
     };
-    if let Some(status) = response.extensions().get::<Status>()
-        && record.refusal().is_none()
-    {
-        record.refused(word(status.code()));
-    }
-    response.map(ResponseBody::call)
+    let late = || Status::deadline_exceeded("this call was not answered in the time that it gave");
+    answered.unwrap_or_else(|| Err(late())).unwrap_or_else(|status| {
+        if record.refusal().is_none() {
+            record.refused(word(status.code()));
+        }
+        call::error(status)
+    })
 }
 
 async fn serve<S: Store>(
@@ -56,43 +58,35 @@ async fn serve<S: Store>(
     live: &Live,
     request: Request<Incoming>,
     record: &mut Record,
-) -> Response<tonic::body::Body> {
+) -> Result<Response<ResponseBody>, Status> {
     let usual = call::MOST_MESSAGE_BYTES;
     match request.uri().path() {
         "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit" => {
-            call::unary(request, usual, |asked| {
-                rate_limit::decide(session, live, asked, record)
-            })
-            .await
+            let asked = call::message(request, usual).await?;
+            let decided = rate_limit::decide(session, live, asked, record).await?;
+            Ok(call::reply(&decided))
         }
         // Boxed, so that the future of the others stays small.
         "/envoy.service.auth.v3.Authorization/Check" => {
-            let most = call::MOST_CHECK_BYTES;
-            call::unary(request, most, |asked| {
-                Box::pin(auth::check(session, live, asked, record))
-            })
-            .await
+            let asked = call::message(request, call::MOST_CHECK_BYTES).await?;
+            let decided = Box::pin(auth::check(session, live, asked, record)).await?;
+            Ok(call::reply(&decided))
         }
         HEALTH => {
-            let leaving = session.worker.leaving();
-            call::unary(
-                request,
-                usual,
-                |asked| async move { health::check(&asked, leaving) },
-            )
-            .await
+            let asked = call::message(request, usual).await?;
+            let health = health::check(&asked, session.worker.leaving())?;
+            Ok(call::reply(&health))
         }
-        _ => Status::unimplemented(
+        _ => Err(Status::unimplemented(
             "this door answers ShouldRateLimit, Check of Authorization and Check of Health",
-        )
-        .into_http(),
+        )),
     }
 }
 
 /// What the access log and metrics call an error of this code.
 fn word(code: Code) -> &'static str {
     match code {
-        Code::OutOfRange | Code::ResourceExhausted => "call_too_large",
+        Code::ResourceExhausted => "call_too_large",
         Code::Unimplemented | Code::NotFound => "unknown_call",
         Code::DeadlineExceeded => "call_timeout",
         _ => "bad_call",

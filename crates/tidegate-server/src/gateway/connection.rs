@@ -106,7 +106,7 @@ pub(crate) async fn serve<S: Store>(worker: Rc<Worker<S>>, accepted: Accepted) {
         client: client.clone(),
         worker,
     });
-    let io = ClientIo::new(stream, early, protocol, client);
+    let io = ClientIo::new(stream, early, protocol, client).gathering(door != Door::Gateway);
     match protocol {
         Protocol::Http1 => serve_http1(session, io).await,
         Protocol::Http2 => serve_http2(session, io).await,
@@ -300,10 +300,10 @@ async fn serve_http2<S: Store>(session: Rc<Session<S>>, io: ClientIo) {
     client.settle();
     let owed = Owed::new(&worker.deadlines, worker.settings.timeouts.body);
     let service = service_fn(|request| {
-        let (answering, owed) = (session.clone().answer(request), owed.clone());
-        let promise = client.promise();
+        let (session, owed, promise) = (session.clone(), owed.clone(), client.promise());
         async move {
-            let response = answering.await?;
+            // Boxed where it is polled: until then hyper moves what is returned here from place to place.
+            let response = Box::pin(session.answer(request)).await?;
             promise.keep();
             Ok::<_, Infallible>(response.map(|body| owed.body(body)))
         }

@@ -65,6 +65,7 @@ impl Envoy {
             .unwrap();
         let (calls, connection) = runtime.block_on(async {
             let stream = TcpStream::connect(bed.address).await.unwrap();
+            stream.set_nodelay(true).unwrap();
             handshake(stream).await.unwrap()
         });
         runtime.spawn(connection);
@@ -77,6 +78,16 @@ impl Envoy {
 
     /// Sends `body` with these fields beside the usual ones.
     fn send(&mut self, path: &str, more: &[(&'static str, &'static str)], body: Vec<u8>) -> Reply {
+        self.send_pieces(path, more, vec![body.into()])
+    }
+
+    /// The same in so many frames.
+    fn send_pieces(
+        &mut self,
+        path: &str,
+        more: &[(&'static str, &'static str)],
+        pieces: Vec<Bytes>,
+    ) -> Reply {
         let mut request = Request::post(format!("http://tidegate{path}"))
             .header("te", "trailers")
             .header("content-type", "application/grpc");
@@ -84,8 +95,11 @@ impl Envoy {
             request = request.header(*name, *value);
         }
         let (answer, mut upload) = self.calls.send_request(request.body(()).unwrap(), false).unwrap();
-        // Whoever is refused at once is not listened to.
-        let _ = upload.send_data(body.into(), true);
+        let last = pieces.len() - 1;
+        for (place, piece) in pieces.into_iter().enumerate() {
+            // Whoever is refused at once is not listened to.
+            let _ = upload.send_data(piece, place == last);
+        }
         let received = self.runtime.block_on(async {
             tokio::time::timeout(PATIENCE, async {
                 let response = answer.await.unwrap();

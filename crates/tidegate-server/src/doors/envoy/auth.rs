@@ -26,7 +26,7 @@ pub(super) async fn check<S: Store>(
     live: &Live,
     asked: CheckRequest,
     record: &mut Record,
-) -> Result<tonic::Response<CheckResponse>, Status> {
+) -> Result<CheckResponse, Status> {
     let attributes = asked.attributes.unwrap_or_default();
     let Described {
         mut request,
@@ -53,15 +53,14 @@ pub(super) async fn check<S: Store>(
         record,
         &worker.tokens,
     );
-    let response = match admitting.await {
-        Admission::Forwarded(admitted, _) => passed(live, &admitted, &request),
-        Admission::Answered(response) => denied(response, record.refusal()),
+    match admitting.await {
+        Admission::Forwarded(admitted, _) => Ok(passed(live, &admitted, &request)),
+        Admission::Answered(response) => Ok(denied(response, record.refusal())),
         Admission::Crowded(_) | Admission::Unread(_) => {
             record.refused("too_many_waiting");
-            return Err(Status::unavailable("too many requests wait for their turn"));
+            Err(Status::unavailable("too many requests wait for their turn"))
         }
-    };
-    Ok(tonic::Response::new(response))
+    }
 }
 
 /// The answer about a request that may pass.

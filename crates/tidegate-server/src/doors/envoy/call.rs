@@ -1,20 +1,23 @@
-//! One unary gRPC call, from its framed message to the status behind the answer.
+//! One unary gRPC call: the message it brings, and its answer with the status behind it.
+//!
+//! Reading and writing are our own, since all there is to them is a prefix of five bytes, and what a general server keeps for streams of
+//! messages costs more than a decision does. Statuses are those of `tonic`.
 
-use std::future::{Ready, ready};
-use std::marker::PhantomData;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+mod framed;
+mod time;
 
-use futures_util::future::Either;
+use bytes::{BufMut, Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Request, Response, Version};
-use hyper::body::Incoming;
+use http::{HeaderName, HeaderValue, Request, Response, Version};
+use http_body_util::BodyExt;
+use hyper::body::Body;
 use prost::Message;
 use tonic::Status;
-use tonic::codec::{BufferSettings, Codec};
-use tonic::server::{Grpc, UnaryService};
-use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
+
+use crate::gateway::ResponseBody;
+use framed::{Framed, PREFIX_BYTES};
+
+pub(super) use time::{in_time, time_allowed};
 
 /// The longest message that is read.
 pub(super) const MOST_MESSAGE_BYTES: usize = 64 * 1024;
@@ -22,11 +25,10 @@ pub(super) const MOST_MESSAGE_BYTES: usize = 64 * 1024;
 /// The longest message that describes a request. It may carry a body.
 pub(super) const MOST_CHECK_BYTES: usize = 2 * 1024 * 1024;
 
-/// The longest that a call may take which does not say how long it may, or says longer.
-const MOST_TIME: Duration = Duration::from_secs(60);
-
-/// Room for a usual message. The buffer grows if that does not do.
-const USUAL_MESSAGE_BYTES: usize = 512;
+const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+const ACCEPTED_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
+const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
 /// Whether `request` is a gRPC call at all.
 pub(super) fn is_call<B>(request: &Request<B>) -> bool {
@@ -35,134 +37,58 @@ pub(super) fn is_call<B>(request: &Request<B>) -> bool {
     is_grpc && request.version() == Version::HTTP_2
 }
 
-/// Calls `serve` with the message of `request`, which has at most `most_bytes`, and answers with what it returns.
-pub(super) async fn unary<Q, A, F>(
-    request: Request<Incoming>,
-    most_bytes: usize,
-    serve: impl FnOnce(Q) -> F,
-) -> Response<tonic::body::Body>
+/// The message of `request`, which has at most `most` bytes.
+pub(super) async fn message<Q, B>(request: Request<B>, most: usize) -> Result<Q, Status>
 where
-    Q: Message + Default + 'static,
-    A: Message + 'static,
-    F: Future<Output = Result<tonic::Response<A>, Status>>,
+    Q: Message + Default,
+    B: Body<Data = Bytes> + Unpin,
 {
-    let mut grpc = Grpc::new(Messages(PhantomData)).max_decoding_message_size(most_bytes);
-    grpc.unary(Once(Some(serve), PhantomData), request).await
-}
-
-/// Gives `answering` as long as the fields of its call say.
-pub(super) async fn in_time<T>(allowed: Duration, answering: impl Future<Output = T>) -> Option<T> {
-    let mut answering = pin!(answering);
-    // Most are answered at once, and need no timer.
-    let mut context = Context::from_waker(Waker::noop());
-    if let Poll::Ready(answer) = answering.as_mut().poll(&mut context) {
-        return Some(answer);
+    let encoding = request.headers().get(ENCODING);
+    if encoding.is_some_and(|encoding| encoding != IDENTITY) {
+        let mut status = Status::unimplemented("messages are not compressed here");
+        let fields = status.metadata_mut().as_mut();
+        fields.insert(ACCEPTED_ENCODING, IDENTITY);
+        return Err(status);
     }
-    tokio::time::timeout(allowed, answering).await.ok()
+    let bytes = whole(request.into_body(), most).await?;
+    Q::decode(bytes)
+        .map_err(|error| Status::internal(format!("this is not the message of this method: {error}")))
 }
 
-/// How long the call with these fields may take.
-pub(super) fn time_allowed(fields: &HeaderMap) -> Duration {
-    let said = fields
-        .get("grpc-timeout")
-        .and_then(|value| timeout(value.as_bytes()));
-    said.unwrap_or(MOST_TIME).min(MOST_TIME)
-}
-
-/// `20m`, twenty milliseconds: up to eight digits and a unit.
-fn timeout(text: &[u8]) -> Option<Duration> {
-    let (unit, digits) = text.split_last()?;
-    if digits.is_empty() || digits.len() > 8 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let number: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    match unit {
-        b'H' => Some(Duration::from_secs(number * 3600)),
-        b'M' => Some(Duration::from_secs(number * 60)),
-        b'S' => Some(Duration::from_secs(number)),
-        b'm' => Some(Duration::from_millis(number)),
-        b'u' => Some(Duration::from_micros(number)),
-        b'n' => Some(Duration::from_nanos(number)),
-        _ => None,
-    }
-}
-
-/// Something that serves one call, as tonic takes it.
-struct Once<S, Q>(Option<S>, PhantomData<Q>);
-
-impl<S, Q, A, F> UnaryService<Q> for Once<S, Q>
+/// The bytes of the one message in `body`.
+async fn whole<B>(mut body: B, most: usize) -> Result<Bytes, Status>
 where
-    S: FnOnce(Q) -> F,
-    F: Future<Output = Result<tonic::Response<A>, Status>>,
+    B: Body<Data = Bytes> + Unpin,
 {
-    type Response = A;
-    type Future = Either<F, Ready<F::Output>>;
-
-    fn call(&mut self, request: tonic::Request<Q>) -> Self::Future {
-        match self.0.take() {
-            Some(serve) => Either::Left(serve(request.into_inner())),
-            None => Either::Right(ready(Err(Status::internal("a call is answered once")))),
+    let mut read = Framed::Nothing;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Status::cancelled("the call broke off"))?;
+        // Trailers of a client mean nothing.
+        if let Ok(data) = frame.into_data() {
+            read = read.with(data, most)?;
+        }
+        if body.is_end_stream() {
+            break;
         }
     }
+    read.message()
 }
 
-/// Messages in buffers of their usual size.
-struct Messages<Q, A>(PhantomData<(Q, A)>);
-
-impl<Q, A> Messages<Q, A> {
-    fn buffers() -> BufferSettings {
-        BufferSettings::new(USUAL_MESSAGE_BYTES, MOST_MESSAGE_BYTES)
-    }
+/// The answer of a call that went well.
+pub(super) fn reply(message: &impl Message) -> Response<ResponseBody> {
+    let length = message.encoded_len();
+    let mut framed = BytesMut::with_capacity(PREFIX_BYTES + length);
+    framed.put_u8(0);
+    // No answer is that long.
+    framed.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+    // The buffer grows, so nothing can fail.
+    message.encode_raw(&mut framed);
+    let mut response = Response::new(ResponseBody::message(framed.freeze()));
+    response.headers_mut().insert(CONTENT_TYPE, GRPC);
+    response
 }
 
-impl<Q: Message + Default + 'static, A: Message + 'static> Codec for Messages<Q, A> {
-    type Encode = A;
-    type Decode = Q;
-    type Encoder = ProstEncoder<A>;
-    type Decoder = ProstDecoder<Q>;
-
-    fn encoder(&mut self) -> Self::Encoder {
-        ProstCodec::<A, Q>::raw_encoder(Self::buffers())
-    }
-
-    fn decoder(&mut self) -> Self::Decoder {
-        ProstCodec::<A, Q>::raw_decoder(Self::buffers())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    fn allowed(said: &'static str) -> Duration {
-        let mut fields = HeaderMap::new();
-        fields.insert("grpc-timeout", HeaderValue::from_static(said));
-        time_allowed(&fields)
-    }
-
-    #[test]
-    fn a_call_says_how_long_it_may_take() {
-        for (said, meant) in [
-            ("20m", Duration::from_millis(20)),
-            ("1S", Duration::from_secs(1)),
-            ("99999999u", Duration::from_secs(60)),
-            ("5000000n", Duration::from_millis(5)),
-            ("250u", Duration::from_micros(250)),
-            ("99999999H", MOST_TIME),
-            ("2M", MOST_TIME),
-            ("0m", Duration::ZERO),
-        ] {
-            assert_eq!(allowed(said), meant, "{said}");
-        }
-        assert_eq!(time_allowed(&HeaderMap::new()), MOST_TIME);
-    }
-
-    #[test]
-    fn what_is_no_time_is_not_heard() {
-        for said in ["", "m", "20", "-1m", "1.5S", "20 m", "123456789m", "20x", "+1S"] {
-            assert_eq!(allowed(said), MOST_TIME, "{said}");
-        }
-    }
+/// The answer of a call that did not.
+pub(super) fn error(status: Status) -> Response<ResponseBody> {
+    status.into_http::<()>().map(|()| ResponseBody::nothing())
 }

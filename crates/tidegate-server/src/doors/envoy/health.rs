@@ -1,6 +1,6 @@
 //! Whether calls are answered here.
 
-use tonic::{Response, Status};
+use tonic::Status;
 
 use super::wire::health::{HealthCheckRequest, HealthCheckResponse, ServingStatus};
 
@@ -13,10 +13,7 @@ const SERVICES: [&[u8]; 4] = [
 ];
 
 /// Answers a call about a service. `is_leaving`: this process ends, and finishes only what it has begun.
-pub(super) fn check(
-    asked: &HealthCheckRequest,
-    is_leaving: bool,
-) -> Result<Response<HealthCheckResponse>, Status> {
+pub(super) fn check(asked: &HealthCheckRequest, is_leaving: bool) -> Result<HealthCheckResponse, Status> {
     if !SERVICES.contains(&&*asked.service) {
         return Err(Status::not_found("no such service is here"));
     }
@@ -25,7 +22,7 @@ pub(super) fn check(
     } else {
         ServingStatus::Serving
     };
-    Ok(Response::new(HealthCheckResponse {
+    Ok(HealthCheckResponse {
         status: status.into(),
-    }))
+    })
 }

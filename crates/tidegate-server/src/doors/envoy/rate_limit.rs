@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use tidegate_core::{Limit, Rate};
 use tidegate_policy::{Descriptor, DescriptorCall, Entry, PolicyLimit};
 use tidegate_store::Store;
-use tonic::{Response, Status};
+use tonic::Status;
 
 use super::told::told;
 use super::wire::rate_limit::{Entry as WireEntry, RateLimitDescriptor, RateLimitRequest, RateLimitResponse};
@@ -34,7 +34,7 @@ pub(crate) async fn decide<S: Store>(
     live: &Live,
     asked: RateLimitRequest,
     record: &mut Record,
-) -> Result<Response<RateLimitResponse>, Status> {
+) -> Result<RateLimitResponse, Status> {
     let domain = text(&asked.domain)?;
     if domain.is_empty() {
         return Err(Status::invalid_argument("the domain is empty"));
@@ -90,7 +90,7 @@ pub(crate) async fn decide<S: Store>(
         record.refused("too_many_waiting");
         return Err(Status::unavailable("too many calls wait for their turn"));
     };
-    told(live, &decided, spending.len()).map(Response::new)
+    told(live, &decided, spending.len())
 }
 
 /// What a call spends, where descriptors that give back only look; and what it gives back, if anything, where the others say nothing.

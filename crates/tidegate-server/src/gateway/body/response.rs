@@ -5,6 +5,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
@@ -16,6 +17,8 @@ use crate::gateway::pool::Link;
 use crate::gateway::upstreams::Turn;
 use crate::pipeline::Hold;
 use crate::record::Record;
+
+const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// The upstream's body on its way to the client, and the connection it comes over.
 pub(crate) struct UpstreamBody {
@@ -106,8 +109,10 @@ pub(crate) struct ResponseBody {
 enum Content {
     Nothing,
     Whole(Bytes),
-    /// A message and the status behind it.
-    Call(tonic::body::Body),
+    /// A message of gRPC, and behind it the status of a call that went well.
+    Message(Bytes),
+    /// That status alone.
+    WentWell,
     Upstream(UpstreamBody),
 }
 
@@ -131,9 +136,9 @@ impl ResponseBody {
         Self::of(Content::Whole(bytes))
     }
 
-    /// The answer to a gRPC call, which is here as a whole.
-    pub(crate) fn call(body: tonic::body::Body) -> Self {
-        Self::of(Content::Call(body))
+    /// `message` of gRPC, in its frame, and behind it the status of a call that went well.
+    pub(crate) fn message(message: Bytes) -> Self {
+        Self::of(Content::Message(message))
     }
 
     /// The upstream's.
@@ -200,6 +205,13 @@ impl ResponseBody {
     }
 }
 
+/// What stands behind the message of a call that went well.
+fn went_well() -> HeaderMap {
+    let mut fields = HeaderMap::with_capacity(1);
+    fields.insert(GRPC_STATUS, HeaderValue::from_static("0"));
+    fields
+}
+
 impl Drop for ResponseBody {
     fn drop(&mut self) {
         // hyper does not ask for an end that it knows of.
@@ -225,16 +237,15 @@ impl Body for ResponseBody {
                 self.gave(&frame);
                 Poll::Ready(Some(Ok(frame)))
             }
-            Content::Call(body) => {
-                // What is here as a whole does not break off.
-                let frame =
-                    ready!(Pin::new(body).poll_frame(cx)).map(|frame| frame.map_err(|_| BodyError::Stalled));
-                match &frame {
-                    Some(Ok(frame)) => self.gave(frame),
-                    Some(Err(_)) => {}
-                    None => self.complete(),
-                }
-                Poll::Ready(frame)
+            Content::Message(message) => {
+                let frame = Frame::data(std::mem::take(message));
+                self.content = Content::WentWell;
+                self.gave(&frame);
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Content::WentWell => {
+                self.content = Content::Nothing;
+                Poll::Ready(Some(Ok(Frame::trailers(went_well()))))
             }
             Content::Upstream(body) => {
                 let frame = ready!(body.poll(cx));
@@ -252,7 +263,7 @@ impl Body for ResponseBody {
         match &self.content {
             Content::Nothing => true,
             Content::Whole(bytes) => bytes.is_empty(),
-            Content::Call(body) => body.is_end_stream(),
+            Content::Message(_) | Content::WentWell => false,
             Content::Upstream(body) => body.incoming.is_end_stream(),
         }
     }
@@ -261,7 +272,7 @@ impl Body for ResponseBody {
         match &self.content {
             Content::Nothing => SizeHint::with_exact(0),
             Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Content::Call(body) => body.size_hint(),
+            Content::Message(_) | Content::WentWell => SizeHint::default(),
             Content::Upstream(body) => body.incoming.size_hint(),
         }
     }

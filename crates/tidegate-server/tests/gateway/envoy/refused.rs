@@ -12,7 +12,6 @@ const INVALID_ARGUMENT: u32 = 3;
 const DEADLINE_EXCEEDED: u32 = 4;
 const NOT_FOUND: u32 = 5;
 const RESOURCE_EXHAUSTED: u32 = 8;
-const OUT_OF_RANGE: u32 = 11;
 const UNIMPLEMENTED: u32 = 12;
 const INTERNAL: u32 = 13;
 
@@ -51,15 +50,6 @@ fn each_bound_holds_at_its_edge() {
     let entries = |count| call("shop", &[descriptor(&vec![("k", "v"); count])]);
     let text = |bytes| call("shop", &[descriptor(&[("user", &"v".repeat(bytes))])]);
     let limits = |count| call("shop", &vec![user(); count]);
-    for (within, beyond) in [
-        (descriptors(64), descriptors(65)),
-        (entries(16), entries(17)),
-        (text(4096), text(4097)),
-        (limits(16), limits(17)),
-    ] {
-        assert_eq!(envoy.call(RATE_LIMIT, &within).status.0, 0);
-        assert_eq!(envoy.call(RATE_LIMIT, &beyond).status.0, RESOURCE_EXHAUSTED);
-    }
     let padded = |bytes: usize| {
         let call = call("shop", &[user()]);
         // A tag of two bytes, and a length of three.
@@ -68,11 +58,16 @@ fn each_bound_holds_at_its_edge() {
         assert_eq!(padded.bytes().len(), bytes);
         padded
     };
-    assert_eq!(envoy.call(RATE_LIMIT, &padded(64 * 1024)).status.0, 0);
-    assert_eq!(
-        envoy.call(RATE_LIMIT, &padded(64 * 1024 + 1)).status.0,
-        OUT_OF_RANGE
-    );
+    for (within, beyond) in [
+        (padded(64 * 1024), padded(64 * 1024 + 1)),
+        (descriptors(64), descriptors(65)),
+        (entries(16), entries(17)),
+        (text(4096), text(4097)),
+        (limits(16), limits(17)),
+    ] {
+        assert_eq!(envoy.call(RATE_LIMIT, &within).status.0, 0);
+        assert_eq!(envoy.call(RATE_LIMIT, &beyond).status.0, RESOURCE_EXHAUSTED);
+    }
 }
 
 #[test]
@@ -87,6 +82,8 @@ fn bytes_that_are_no_message_are_an_error_of_their_call_alone() {
         (good[..good.len() - 1].to_vec(), INTERNAL),
         (Vec::new(), INTERNAL),
         ([&[1], &good[1..]].concat(), INTERNAL),
+        ([good.clone(), good.clone()].concat(), UNIMPLEMENTED),
+        ([&good[..], &[0]].concat(), UNIMPLEMENTED),
     ] {
         assert_eq!(
             envoy.send(RATE_LIMIT, &[], body.clone()).status.0,
@@ -97,6 +94,24 @@ fn bytes_that_are_no_message_are_an_error_of_their_call_alone() {
     }
     let compressed = envoy.send(RATE_LIMIT, &[("grpc-encoding", "gzip")], good.clone());
     assert_eq!(compressed.status.0, UNIMPLEMENTED);
+    assert_eq!(
+        envoy
+            .send(RATE_LIMIT, &[("grpc-encoding", "identity")], good)
+            .status
+            .0,
+        0
+    );
+}
+
+#[test]
+fn a_message_may_come_in_any_pieces() {
+    let (bed, _) = door(UNLIMITED);
+    let mut envoy = Envoy::at(&bed);
+    let good = framed(call("shop", &[user()]).bytes());
+    for length in 1..good.len() {
+        let pieces = good.chunks(length).map(Bytes::copy_from_slice).collect();
+        assert_eq!(envoy.send_pieces(RATE_LIMIT, &[], pieces).ok().number(1), OK);
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub(super) async fn answer<S: Store>(
         return plain(StatusCode::BAD_REQUEST, lines.concat());
     };
     match decide(session, live, asked, record).await {
-        Ok(decided) => told(&decided.into_inner()),
+        Ok(decided) => told(&decided),
         Err(status) => {
             record.refused(BAD_QUESTION);
             failed(&status)
