@@ -34,6 +34,9 @@ pub struct Answer {
     pub body: Option<String>,
     /// Why Tidegate's shared store could not decide, in one word; the policies said what happens then.
     pub failure: Option<String>,
+    /// Of a [`crate::Call`]: the places of descriptors that a policy calls unlimited.
+    #[serde(default)]
+    pub unlimited: Vec<u32>,
 }
 
 /// What one limit said.
@@ -50,6 +53,8 @@ pub struct LimitState {
     pub allowed: bool,
     /// What could be spent at once.
     pub remaining: u64,
+    /// Of a [`crate::Call`]: the place of the descriptor that it limits. None where it limits the whole.
+    pub descriptor: Option<u32>,
     #[serde(rename = "reset_after_ms")]
     reset_after: u64,
     #[serde(rename = "retry_after_ms")]

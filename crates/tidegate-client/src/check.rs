@@ -12,7 +12,7 @@ use crate::fields;
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
     request: Described,
-    #[serde(skip_serializing_if = "is_spent")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     peek: bool,
 }
 
@@ -82,11 +82,6 @@ impl Check {
     pub fn peek(self) -> Self {
         Self { peek: true, ..self }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_spent(peek: &bool) -> bool {
-    !peek
 }
 
 fn method<S: serde::Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {

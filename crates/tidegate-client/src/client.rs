@@ -1,17 +1,21 @@
 //! Who asks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
-use crate::{Answer, Check, Error};
+use crate::tls::{Tls, unused};
+use crate::{Answer, Call, Check, Error};
 
 /// How long an answer may take, unless something else is said. One within a machine or a data centre takes less than a millisecond.
 pub const TIMEOUT: Duration = Duration::from_millis(25);
@@ -19,20 +23,41 @@ pub const TIMEOUT: Duration = Duration::from_millis(25);
 /// The longest answer that is read, in bytes.
 pub const MOST_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 
+/// How many questions are on their way at one time, unless something else is said. Each has a connection to itself.
+pub const MOST_AT_ONCE: usize = 1000;
+
 /// How long a connection rests before it is closed. Shorter than the service's own patience, so that it is the service that closes none under a question.
 const IDLE: Duration = Duration::from_secs(30);
 
+/// How long a connection may take to come about, where nobody waits for it any more.
+const CONNECT: Duration = Duration::from_secs(5);
+
 /// Asks one Tidegate service. Clones share its connections.
+///
+/// A service that was gone is found again by the next question: nothing is remembered of failures.
 #[derive(Clone, Debug)]
 pub struct Client {
-    http: legacy::Client<HttpConnector, Full<Bytes>>,
+    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     url: Uri,
     timeout: Duration,
+    at_once: Arc<Semaphore>,
+}
+
+/// What can be asked: a [`Check`] or a [`Call`].
+pub trait Question: Serialize + Sync + sealed::Sealed {}
+
+impl Question for Check {}
+impl Question for Call {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for crate::Check {}
+    impl Sealed for crate::Call {}
 }
 
 #[derive(Serialize)]
-struct Batch<'c> {
-    checks: &'c [Check],
+struct Batch<'c, Q> {
+    checks: &'c [Q],
 }
 
 #[derive(Deserialize)]
@@ -41,24 +66,21 @@ struct Answers {
 }
 
 impl Client {
-    /// Asks the check door at `url`, such as `http://127.0.0.1:8082`. Connects when first asked.
+    /// Asks the check door at `url`, such as `http://127.0.0.1:8082` or `https://tidegate.internal:8443`, with the roots of the system. Connects when first asked.
     ///
     /// # Errors
-    /// [`Error::BadUrl`]
+    /// [`Error::BadUrl`], [`Error::BadTls`]
     pub fn new(url: &str) -> Result<Self, Error> {
-        let url: Uri = url.parse().map_err(|_| Error::BadUrl)?;
-        let is_bare = url.path_and_query().is_none_or(|path| path.as_str() == "/");
-        let authority = url
-            .authority()
-            .filter(|_| is_bare && url.scheme_str() == Some("http"));
-        let url = Uri::builder()
-            .scheme("http")
-            .authority(authority.ok_or(Error::BadUrl)?.clone())
-            .path_and_query("/v1/check")
-            .build()
-            .map_err(|_| Error::BadUrl)?;
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
+        Self::with_tls(url, &Tls::new())
+    }
+
+    /// The same, where `tls` says how `https` is spoken.
+    ///
+    /// # Errors
+    /// [`Error::BadUrl`], [`Error::BadTls`]
+    pub fn with_tls(url: &str, tls: &Tls) -> Result<Self, Error> {
+        let url = door(url)?;
+        let connector = connector(&url, tls)?;
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
@@ -67,6 +89,7 @@ impl Client {
             http,
             url,
             timeout: TIMEOUT,
+            at_once: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         })
     }
 
@@ -76,21 +99,31 @@ impl Client {
         Self { timeout, ..self }
     }
 
-    /// Asks about one request.
+    /// Has at most so many questions on their way at one time, of all clones together. Others wait their turn, within the timeout.
+    #[must_use]
+    pub fn with_most_at_once(self, most: usize) -> Self {
+        let most = most.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            at_once: Arc::new(Semaphore::new(most)),
+            ..self
+        }
+    }
+
+    /// Asks one question: about a request ([`Check`]), or about descriptors ([`Call`]).
     ///
     /// # Errors
     /// [`Error`]
-    pub async fn check(&self, check: &Check) -> Result<Answer, Error> {
-        self.ask(check).await
+    pub async fn check(&self, question: &impl Question) -> Result<Answer, Error> {
+        self.ask(question).await
     }
 
-    /// Asks about up to 100 requests, each of which is decided by itself, in their order.
+    /// Asks up to 100 questions at once. Each is decided by itself, and of those about one counter the first comes first. Answers are in their order.
     ///
     /// # Errors
-    /// [`Error`]; [`Error::Unclear`] for more.
-    pub async fn check_all(&self, checks: &[Check]) -> Result<Vec<Answer>, Error> {
-        let Answers { results } = self.ask(&Batch { checks }).await?;
-        match results.len() == checks.len() {
+    /// [`Error`]; [`Error::Unclear`] for more, or if one of them is not clear: nothing is spent then.
+    pub async fn check_all<Q: Question>(&self, questions: &[Q]) -> Result<Vec<Answer>, Error> {
+        let Answers { results } = self.ask(&Batch { checks: questions }).await?;
+        match results.len() == questions.len() {
             true => Ok(results),
             false => Err(Error::Garbled("it does not answer every question".into())),
         }
@@ -111,6 +144,8 @@ impl Client {
     }
 
     async fn exchange(&self, question: Vec<u8>) -> Result<(StatusCode, Bytes), Error> {
+        let turn = self.at_once.acquire().await;
+        let _turn = turn.map_err(|error| Error::Unreachable(error.into()))?;
         let mut request = Request::new(Full::from(question));
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = self.url.clone();
@@ -126,20 +161,67 @@ impl Client {
     }
 }
 
+/// Where questions are asked at the door that `url` names.
+fn door(url: &str) -> Result<Uri, Error> {
+    let url: Uri = url.parse().map_err(|_| Error::BadUrl)?;
+    let is_bare = url.path_and_query().is_none_or(|path| path.as_str() == "/");
+    let (Some(scheme @ ("http" | "https")), Some(authority), true) =
+        (url.scheme_str(), url.authority(), is_bare)
+    else {
+        return Err(Error::BadUrl);
+    };
+    // Nobody would look at them.
+    if authority.as_str().contains('@') {
+        return Err(Error::BadUrl);
+    }
+    Uri::builder()
+        .scheme(scheme)
+        .authority(authority.clone())
+        .path_and_query("/v1/check")
+        .build()
+        .map_err(|_| Error::BadUrl)
+}
+
+fn connector(url: &Uri, tls: &Tls) -> Result<HttpsConnector<HttpConnector>, Error> {
+    let mut tcp = HttpConnector::new();
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(CONNECT));
+    tcp.enforce_http(false);
+    let builder = HttpsConnectorBuilder::new();
+    if url.scheme_str() == Some("http") {
+        let builder = builder.with_tls_config(unused()?).https_or_http();
+        return Ok(builder.enable_http1().wrap_connector(tcp));
+    }
+    let builder = builder.with_tls_config(tls.config()?).https_only();
+    let builder = match tls.name()? {
+        Some(name) => builder.with_server_name_resolver(FixedServerNameResolver::new(name)),
+        None => builder,
+    };
+    Ok(builder.enable_http1().wrap_connector(tcp))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn an_address_is_a_scheme_a_host_and_nothing_else() {
-        for good in ["http://127.0.0.1:8082", "http://tidegate/", "http://[::1]:8082"] {
-            assert!(Client::new(good).is_ok(), "{good}");
+        for good in [
+            "http://127.0.0.1:8082",
+            "http://tidegate/",
+            "http://[::1]:8082",
+            "https://tidegate",
+            "https://[::1]:8443/",
+        ] {
+            assert!(door(good).is_ok(), "{good}");
         }
         for bad in [
             "",
             "127.0.0.1:8082",
-            "https://tidegate",
+            "ftp://tidegate",
             "http://tidegate/v1",
+            "https://tidegate?a",
+            "http://user:secret@tidegate",
             "http://",
             "/v1/check",
         ] {

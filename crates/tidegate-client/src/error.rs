@@ -10,11 +10,13 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address is none of a check door: `http://`, a host, and neither path nor query. Nothing was asked.
+    /// The address is none of a check door: `http://` or `https://`, a host, and neither user, path nor query. Nothing was asked.
     BadUrl,
+    /// A certificate or key is none, or there is no root to believe. Nothing was asked.
+    BadTls(Cause),
     /// No answer in time. What was asked may have been spent.
     Timeout,
-    /// No connection, or one that broke. What was asked may have been spent.
+    /// No connection, none that could be trusted, or one that broke. What was asked may have been spent.
     Unreachable(Cause),
     /// The question is not clear to the service, and so none is its request: too many header fields, say. Nothing was spent.
     Unclear {
@@ -35,9 +37,10 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadUrl => f.write_str("the address is not like `http://host:port`"),
+            Self::BadUrl => f.write_str("the address is not like `http://host:port` or `https://host:port`"),
+            Self::BadTls(cause) => write!(f, "TLS cannot be spoken: {cause}"),
             Self::Timeout => f.write_str("Tidegate did not answer in time"),
-            Self::Unreachable(cause) => write!(f, "Tidegate cannot be reached: {cause}"),
+            Self::Unreachable(cause) => write!(f, "Tidegate cannot be reached: {}", deepest(&**cause)),
             Self::Unclear { status, document } => {
                 write!(
                     f,
@@ -53,8 +56,15 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Unreachable(cause) | Self::Garbled(cause) => Some(&**cause),
+            Self::BadTls(cause) | Self::Unreachable(cause) | Self::Garbled(cause) => Some(&**cause),
             _ => None,
         }
     }
+}
+
+/// What all the others came from: the first only says that something went wrong.
+fn deepest<'e>(error: &'e (dyn std::error::Error + 'static)) -> &'e (dyn std::error::Error + 'static) {
+    std::iter::successors(Some(error), |error| error.source())
+        .last()
+        .unwrap_or(error)
 }

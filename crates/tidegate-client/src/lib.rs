@@ -1,4 +1,4 @@
-//! Asks a Tidegate service whether a request may pass: `POST /v1/check` of its check door, over HTTP.
+//! Asks a Tidegate service whether a request may pass, or whatever descriptors stand for: `POST /v1/check` of its check door, over HTTP or HTTPS.
 //!
 //! ```
 //! use http::Request;
@@ -14,12 +14,16 @@
 //! Connections are kept and used again. Clones of a [`Client`] share them.
 
 mod answer;
+mod call;
 mod check;
 mod client;
 mod error;
 mod fields;
+mod tls;
 
 pub use answer::{Answer, LimitState};
+pub use call::{Call, Descriptor};
 pub use check::Check;
-pub use client::{Client, MOST_ANSWER_BYTES, TIMEOUT};
+pub use client::{Client, MOST_ANSWER_BYTES, MOST_AT_ONCE, Question, TIMEOUT};
 pub use error::Error;
+pub use tls::Tls;

@@ -15,6 +15,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tidegate_client::{Check, Client, Error, MOST_ANSWER_BYTES};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 const ALLOWED: &str = r#"{"allowed":true,"status":200,"client_fields":{},"origin_fields":{"x-tidegate-verdict":"pass"},
     "limits":[{"policy":"api","name":"api","limit":5,"allowed":true,"remaining":4,"reset_after_ms":12000}],"new":1}"#;
@@ -90,6 +91,20 @@ async fn several_questions_have_as_many_answers() {
     );
     let short = client.check_all(&[question()]).await;
     assert!(matches!(short, Err(Error::Garbled(_))), "{short:?}");
+}
+
+#[tokio::test]
+async fn only_so_many_questions_are_on_their_way_at_one_time_and_the_others_wait() {
+    let (client, connections) = door(200, ALLOWED.into()).await;
+    let client = client.with_most_at_once(2);
+    let mut asking = JoinSet::new();
+    for _ in 0..20 {
+        let client = client.clone();
+        asking.spawn(async move { client.check(&question()).await.unwrap().allowed });
+    }
+    assert_eq!(asking.join_all().await, [true; 20]);
+    let connections = connections.load(Ordering::Relaxed);
+    assert!((1..=2).contains(&connections), "{connections}");
 }
 
 #[tokio::test]
