@@ -11,6 +11,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "tidegate-server",
         &[
+            "tidegate-counters",
+            "tidegate-policy",
+            "tidegate-store",
+            "tidegate-clock",
+            "tidegate-core",
+        ],
+    ),
+    (
+        "tidegate-counters",
+        &[
             "tidegate-policy",
             "tidegate-store",
             "tidegate-clock",
@@ -23,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "tidegate-tower",
         &[
             "tidegate-client",
+            "tidegate-counters",
             "tidegate-policy",
             "tidegate-store",
             "tidegate-clock",
@@ -36,7 +47,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("tidegate-core", &["tidegate-fixtures"]),
     ("tidegate-fixtures", &[]),
-    ("tidegate-e2e", &["tidegate-test-servers"]),
+    (
+        "tidegate-e2e",
+        &["tidegate-client", "tidegate-tower", "tidegate-test-servers"],
+    ),
     ("tidegate-test-servers", &[]),
     ("xtask", &[]),
 ];

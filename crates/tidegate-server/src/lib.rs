@@ -3,7 +3,6 @@
 pub mod access_log;
 pub mod admin;
 pub mod boot;
-pub mod counters;
 pub mod demo;
 mod doors;
 pub mod gateway;
@@ -28,3 +27,4 @@ pub mod token_keys;
 pub mod upstream;
 
 pub use tidegate_clock as clock;
+pub use tidegate_counters as counters;

@@ -2,7 +2,6 @@
 
 mod ahead;
 mod descriptors;
-mod hold;
 mod look;
 
 use std::cell::RefCell;
@@ -12,12 +11,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, Response};
-use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Timestamp};
+use tidegate_core::{HoldId, Timestamp};
 use tidegate_policy::{
-    Body, Config, Course, Finding, Findings, Identity, IdentityRefusal, Judging, Plan, Request, Standing,
-    Tls, TokenCache, Verdict, tell_origin,
+    Body, Config, Course, Identity, IdentityRefusal, Judging, Plan, Request, Standing, Tls, TokenCache,
+    Verdict, tell_origin,
 };
-use tidegate_store::{MOST_WAITING, NoPlace, Place, Store, Turns, would_wait};
+use tidegate_store::{MOST_WAITING, Place, Store, Turns};
 
 use crate::clock::Clock;
 use crate::counters::Counters;
@@ -25,9 +24,9 @@ use crate::key_lookups::{KeyLookups, Lately};
 use crate::live::{Live, Stage, View};
 use crate::record::Record;
 
+pub(crate) use crate::counters::{Answer, Hold};
 pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
 pub(crate) use descriptors::{CallDecided, NotHere};
-pub(crate) use hold::Hold;
 
 /// Decides about requests: what the policies ask, charged to counters of this process and of the shared store `S`. It lives as long as the process; the policies are what is
 /// live when a request begins.
@@ -271,75 +270,7 @@ impl<S: Store> Pipeline<S> {
     /// Asks the counters. None if the request would have to wait and there is no place to: then nothing was spent.
     #[inline]
     async fn charge(&self, plan: &Plan<'_>, now: Timestamp) -> Option<(Answer, Option<Place<'_>>)> {
-        if plan.charges.is_empty() {
-            return Some((Answer::Own(Decisions::default()), None));
-        }
-        if self.counters.are_local(plan) {
-            let charging = self.turns.charge(self.counters.memory(), &plan.charges, now);
-            let (decided, place) = charging.await?;
-            return Some((Answer::Own(decided.unwrap_or_default()), place));
-        }
-        // Boxed, so that the future of a request that needs no shared store stays small.
-        let (findings, place) = Box::pin(self.charge_shared(plan, now)).await?;
-        Some((Answer::Shared(findings), place))
-    }
-
-    async fn charge_shared(
-        &self,
-        plan: &Plan<'_>,
-        now: Timestamp,
-    ) -> Option<(Box<Findings>, Option<Place<'_>>)> {
-        let place = match self.turns.place_for(&plan.charges) {
-            Ok(place) => place,
-            Err(NoPlace) => {
-                let looks = looks(plan);
-                let seen = self.counters.charge(&looks, now, &self.clock).await;
-                let seen = seen.each.iter().map(Finding::decision);
-                if would_wait(&plan.charges, seen) {
-                    return None;
-                }
-                None
-            }
-        };
-        let findings = self.counters.charge(plan, now, &self.clock).await;
-        Some((Box::new(findings), place))
-    }
-}
-
-/// What the counters said.
-pub(crate) enum Answer {
-    /// Those of this process, which are all that were asked.
-    Own(Decisions),
-    /// Those of this process and of the shared store.
-    Shared(Box<Findings>),
-}
-
-impl Answer {
-    /// The decision on each charge, as far as there is one, in the plan's order.
-    pub(crate) fn decisions(&self) -> impl Iterator<Item = Option<Decision>> {
-        let (own, found) = match self {
-            Self::Own(decisions) => (&*decisions.each, &[][..]),
-            Self::Shared(findings) => (&[][..], &*findings.each),
-        };
-        let own = own.iter().copied().map(Some);
-        own.chain(found.iter().map(Finding::decision))
-    }
-
-    /// Whether slots may be held for the request: not if it is known that none was taken.
-    fn holds(&self, plan: &Plan<'_>) -> bool {
-        match self {
-            Self::Own(decisions) => decisions.charged,
-            Self::Shared(findings) => {
-                findings.failure.is_some() || findings.charged(plan.charges.iter().map(|charge| charge.mode))
-            }
-        }
-    }
-
-    fn conclude<'set>(&self, plan: &Plan<'set>) -> Verdict<'set> {
-        match self {
-            Self::Own(decisions) => plan.conclude(Ok(decisions)),
-            Self::Shared(findings) => plan.conclude_findings(findings),
-        }
+        self.counters.ask(plan, &self.turns, now, &self.clock).await
     }
 }
 
@@ -357,19 +288,6 @@ impl<'l> Admitted<'l> {
     /// Tells the client of its limits.
     pub(crate) fn mark(&self, fields: &mut HeaderMap) {
         self.live.config.answers.mark(&self.verdict, self.now, fields);
-    }
-}
-
-/// `plan` as it would be if it only looked.
-fn looks<'p>(plan: &Plan<'p>) -> Plan<'p> {
-    let look = |charge: &Charge<'p>| Charge {
-        cost: Cost::LOOK,
-        ..*charge
-    };
-    Plan {
-        charges: plan.charges.iter().map(look).collect(),
-        sources: plan.sources.clone(),
-        ..Plan::default()
     }
 }
 

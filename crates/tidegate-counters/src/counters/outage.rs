@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tidegate_policy::StoreFailure;
 
-use crate::clock::Clock;
+use tidegate_clock::Clock;
 
 /// An outage is over when the store has answered for so long without a failure, in nanoseconds: one that comes and goes is told once.
 const QUIET_NS: u64 = 1_000_000_000;
@@ -61,7 +61,7 @@ mod tests {
     use tidegate_core::Timestamp;
 
     use super::*;
-    use crate::clock::ManualClock;
+    use tidegate_clock::ManualClock;
 
     #[test]
     fn an_outage_lasts_until_the_store_has_answered_for_a_second() {

@@ -5,12 +5,12 @@ use tidegate_policy::StoreFailure;
 use tidegate_store::{Store, StoreError};
 
 use super::Counters;
-use crate::clock::Clock;
+use tidegate_clock::Clock;
 
 impl<S: Store> Counters<S> {
     /// Decides on `charge` in memory.
     #[inline]
-    pub(crate) fn decide_locally(&self, charge: &Charge<'_>, now: Timestamp) -> Decision {
+    pub fn decide_locally(&self, charge: &Charge<'_>, now: Timestamp) -> Decision {
         self.local.table().charge_one(charge, now)
     }
 
@@ -18,7 +18,7 @@ impl<S: Store> Counters<S> {
     ///
     /// # Errors
     /// Why that could not be asked. Nothing is known about what was spent.
-    pub(crate) async fn decide_shared(
+    pub async fn decide_shared(
         &self,
         charge: &Charge<'_>,
         now: Timestamp,
@@ -40,7 +40,7 @@ impl<S: Store> Counters<S> {
     }
 
     /// Decides on `charge`, which the shared store could not, by a counter of this process.
-    pub(crate) fn decide_in_its_place(&self, charge: &Charge<'_>, now: Timestamp) -> Decision {
+    pub fn decide_in_its_place(&self, charge: &Charge<'_>, now: Timestamp) -> Decision {
         let key = match &self.shared {
             Some(shared) => shared.own_name(charge.key),
             None => charge.key,

@@ -13,7 +13,7 @@ use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Key, KeyHasher, M
 use tidegate_policy::{Consistency, Finding, Findings, OnStoreFailure, Plan, Source, StoreFailure};
 use tidegate_store::{Memory, Store, StoreError};
 
-use crate::clock::Clock;
+use tidegate_clock::Clock;
 
 pub use outage::Outage;
 
@@ -76,18 +76,18 @@ impl<S: Store> Counters<S> {
 
     /// Whether all that `plan` asks is decided in memory.
     #[inline]
-    pub(crate) fn are_local(&self, plan: &Plan<'_>) -> bool {
+    pub fn are_local(&self, plan: &Plan<'_>) -> bool {
         self.shared.is_none() || !plan.sources.iter().any(is_shared)
     }
 
     /// Decides in memory alone.
     #[inline]
-    pub(crate) fn charge_locally(&self, plan: &Plan<'_>, now: Timestamp) -> Decisions {
+    fn charge_locally(&self, plan: &Plan<'_>, now: Timestamp) -> Decisions {
         self.local.table().charge(&plan.charges, now)
     }
 
     /// Decides on all charges of `plan`, wherever they are decided.
-    pub(crate) async fn charge(&self, plan: &Plan<'_>, now: Timestamp, clock: &Clock) -> Findings {
+    pub async fn charge(&self, plan: &Plan<'_>, now: Timestamp, clock: &Clock) -> Findings {
         let Some(shared) = &self.shared else {
             return found(plan, Some(&self.charge_locally(plan, now)), None, None);
         };
@@ -144,7 +144,7 @@ impl<S: Store> Counters<S> {
     /// Gives back what charges like those of `plan` spent at some time, of which nothing more is known: as much as their counters still hold,
     /// so that none has more than if it had never been used. Of a sliding log it is the last spending. None of them may count in the shared
     /// store.
-    pub(crate) fn give_back_locally(&self, plan: &Plan<'_>, now: Timestamp) {
+    pub fn give_back_locally(&self, plan: &Plan<'_>, now: Timestamp) {
         let table = self.local.table();
         let with_cost = |cost: fn(&Charge<'_>) -> Cost| -> Charges<'_> {
             let charges = plan.charges.iter();

@@ -7,7 +7,7 @@ use tidegate_core::TableSize;
 use tidegate_policy::{Body, Identity, PolicyFile, PolicySet, Request, Verdict, compile};
 
 use super::*;
-use crate::clock::ManualClock;
+use tidegate_clock::ManualClock;
 
 const NOW: Timestamp = Timestamp::from_nanos(1_800_000_000_000_000_000);
 

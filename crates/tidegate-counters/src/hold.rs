@@ -1,23 +1,25 @@
 //! The slots that a request holds under concurrency limits.
 
+use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tidegate_clock::Clock;
 use tidegate_core::{Algorithm, HoldId};
 use tidegate_policy::Plan;
 use tidegate_store::{Store, give_back_aside};
 
-use crate::clock::Clock;
-use crate::counters::{Counters, Slot};
+use crate::Counters;
+use crate::counters::Slot;
 
 /// Slots that are given back when this is dropped, so in whichever way their request ends.
-pub(crate) struct Hold {
-    give_back: Option<Box<dyn FnOnce()>>,
+pub struct Hold {
+    give_back: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Hold {
     /// The slots that `plan` asks for under the name `hold`; None if it asks for none.
-    pub(crate) fn of<S: Store>(
+    pub fn of<S: Store>(
         plan: &Plan<'_>,
         hold: HoldId,
         counters: &Arc<Counters<S>>,
@@ -38,9 +40,15 @@ impl Hold {
     }
 
     /// None of them was taken, so that none is given back.
-    pub(crate) fn forget(mut self) -> Option<Self> {
+    pub fn forget(mut self) -> Option<Self> {
         self.give_back = None;
         None
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hold")
     }
 }
 
