@@ -19,7 +19,7 @@ pub use body::LimitedBody;
 pub use decide::{Decide, Decided, Hold, Passed};
 pub use layer::RateLimit;
 #[cfg(feature = "local")]
-pub use local::{BuildError, Builder, Limiter};
+pub use local::{BuildError, Builder, Limiter, NoStore};
 #[cfg(feature = "remote")]
 pub use remote::{OnFailure, Remote};
 pub use service::RateLimited;

@@ -2,7 +2,7 @@
 
 mod build;
 mod error;
-mod slots;
+mod nowhere;
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -13,22 +13,25 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, header};
 use tidegate_clock::Clock;
-use tidegate_core::{Decisions, HoldId, Timestamp};
+use tidegate_core::{HoldId, Timestamp};
+use tidegate_counters::{Counters, Hold as Slots};
 use tidegate_policy::{
     Body, Config, Course, Identifier, Identity, Judging, KeySets, KeySource, NoStoredKeys, Plan, Request,
-    Standing, StoreFailure, TokenCache, Verdict, tell_origin,
+    Standing, TokenCache, Verdict, tell_origin,
 };
-use tidegate_store::{Charged, Memory, Store, StoreError, Turns};
+use tidegate_store::{Memory, Store, Turns};
 
 use crate::unable::Unable;
 use crate::{Decide, Decided, Hold, Passed, RateLimit};
 
 pub use build::Builder;
 pub use error::BuildError;
+pub use nowhere::NoStore;
 
-/// Decides by policies, with counters in the store `S`.
+/// Decides by policies, with counters in this process's memory and in the store `S`.
 ///
-/// All policies count in that one store. While it cannot decide, those that say `on_store_failure: deny` refuse, and all others let pass.
+/// It counts as a gateway does that has the same file: policies that are `strict` in the store, those that are `local` in memory. While the store cannot decide,
+/// each policy does what its `on_store_failure` says, and `local` means counters of this process with its `local_share`.
 #[derive(Debug)]
 pub struct Limiter<S = Memory> {
     config: Config,
@@ -36,7 +39,7 @@ pub struct Limiter<S = Memory> {
     token_keys: FixedKeys,
     /// What was found out about earlier tokens.
     tokens: Mutex<RefCell<TokenCache>>,
-    store: Arc<S>,
+    counters: Arc<Counters<S>>,
     clock: Clock,
     turns: Turns,
     holds: AtomicU64,
@@ -54,39 +57,8 @@ impl RateLimit<Limiter> {
 
 impl<S: Store> Decide for Limiter<S> {
     async fn decide<'d>(&'d self, request: &mut Parts, peer: IpAddr) -> Decided<'d> {
-        let now = self.clock.now();
         let client = self.config.gateway.client(peer, &request.headers);
-        let hold = HoldId(self.holds.fetch_add(1, Ordering::Relaxed));
-        let Planned { plan, identity } = match self.plan(&view(request, client), hold, now) {
-            Ok(planned) => planned,
-            Err(response) => return Decided::Answered(*response),
-        };
-        // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
-        let mut slots = slots::of(&plan, hold, &self.store, &self.clock);
-        let Some((answer, place)) = self.charge(&plan, now).await else {
-            slots.and_then(Hold::forget);
-            return Decided::Answered(Unable::Crowded.answer(request));
-        };
-        // Of a store that failed nobody knows what it did.
-        let charged = answer.as_ref().map_or(true, |decisions| decisions.charged);
-        if !charged {
-            slots = slots.and_then(Hold::forget);
-        }
-        let verdict = plan.conclude(answer.as_ref().map_err(failure));
-        if let Some(response) = self.config.answers.refuse(&verdict, &view(request, client), now) {
-            return Decided::Answered(response);
-        }
-        if let Course::Delay(delay) = verdict.course {
-            let Some(place) = place else {
-                return Decided::Answered(Unable::Crowded.answer(request));
-            };
-            place.wait(delay).await;
-        }
-        self.tell_service(&verdict, &identity, request);
-        Decided::Passed(Passed {
-            mark: Box::new(move |fields| self.config.answers.mark(&verdict, now, fields)),
-            hold: slots,
-        })
+        self.decide_about(request, client).await
     }
 }
 
@@ -100,6 +72,41 @@ struct Planned<'set> {
 }
 
 impl<S: Store> Limiter<S> {
+    /// Decides about a request of `client`, whatever forwarded fields say.
+    pub(crate) async fn decide_about<'d>(&'d self, request: &mut Parts, client: IpAddr) -> Decided<'d> {
+        let now = self.clock.now();
+        let hold = HoldId(self.holds.fetch_add(1, Ordering::Relaxed));
+        let Planned { plan, identity } = match self.plan(&view(request, client), hold, now) {
+            Ok(planned) => planned,
+            Err(response) => return Decided::Answered(*response),
+        };
+        // Made before the store is asked: a client that leaves meanwhile may have taken its slots already.
+        let mut slots = Slots::of(&plan, hold, &self.counters, &self.clock);
+        let asking = self.counters.ask(&plan, &self.turns, now, &self.clock);
+        let Some((answer, place)) = asking.await else {
+            slots.and_then(Slots::forget);
+            return Decided::Answered(Unable::Crowded.answer(request));
+        };
+        if !answer.holds(&plan) {
+            slots = slots.and_then(Slots::forget);
+        }
+        let verdict = answer.conclude(&plan);
+        if let Some(response) = self.config.answers.refuse(&verdict, &view(request, client), now) {
+            return Decided::Answered(response);
+        }
+        if let Course::Delay(delay) = verdict.course {
+            let Some(place) = place else {
+                return Decided::Answered(Unable::Crowded.answer(request));
+            };
+            place.wait(delay).await;
+        }
+        self.tell_service(&verdict, &identity, request);
+        Decided::Passed(Passed {
+            mark: Box::new(move |fields| self.config.answers.mark(&verdict, now, fields)),
+            hold: slots.map(|slots| Hold::new(move || drop(slots))),
+        })
+    }
+
     /// What `request` asks of the store, or the answer to whom nobody knows or wants.
     fn plan(&self, request: &Request<'_>, hold: HoldId, now: Timestamp) -> Result<Planned<'_>, Refused> {
         let Config {
@@ -132,14 +139,6 @@ impl<S: Store> Limiter<S> {
         };
         let identified = self.identifier.identify(request, &judging);
         identified.map_err(|refusal| self.config.answers.refuse_identity(&refusal, request).into())
-    }
-
-    /// Asks the store. None if the request would have to wait and there is no place to: then nothing was spent.
-    async fn charge(&self, plan: &Plan<'_>, now: Timestamp) -> Option<Charged<'_>> {
-        if plan.charges.is_empty() {
-            return Some((Ok(Decisions::default()), None));
-        }
-        self.turns.charge(&*self.store, &plan.charges, now).await
     }
 
     fn tell_service(&self, verdict: &Verdict<'_>, identity: &Identity, request: &mut Parts) {
@@ -177,12 +176,5 @@ fn view(request: &Parts, client: IpAddr) -> Request<'_> {
         client,
         tls: None,
         body: &Body::UNREAD,
-    }
-}
-
-fn failure(error: &StoreError) -> StoreFailure {
-    match error {
-        StoreError::Timeout => StoreFailure::Timeout,
-        _ => StoreFailure::Unavailable,
     }
 }

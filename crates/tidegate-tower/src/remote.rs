@@ -1,6 +1,8 @@
 //! Limits that a Tidegate service decides about.
 
 use std::net::IpAddr;
+#[cfg(feature = "local")]
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -9,6 +11,8 @@ use tidegate_client::{Answer, Check, Client, Error};
 
 use crate::unable::Unable;
 use crate::{Decide, Decided, Passed, RateLimit};
+#[cfg(feature = "local")]
+use crate::{Limiter, NoStore};
 
 /// Our request fields begin so; what a client sends under such a name is dropped.
 const RESERVED: &[u8] = b"x-tidegate-";
@@ -22,7 +26,17 @@ const FAILURE: HeaderName = HeaderName::from_static("x-tidegate-failure");
 #[derive(Clone, Debug)]
 pub struct Remote {
     client: Client,
-    on_failure: OnFailure,
+    instead: Instead,
+}
+
+/// Who decides while the service does not answer.
+#[derive(Clone, Debug)]
+enum Instead {
+    /// One word for all requests.
+    Always(OnFailure),
+    /// The same policies, in this process.
+    #[cfg(feature = "local")]
+    Limiter(Arc<Limiter<NoStore>>),
 }
 
 /// What happens to requests while the service does not answer.
@@ -47,26 +61,63 @@ impl Remote {
     pub fn new(client: Client) -> Self {
         Self {
             client,
-            on_failure: OnFailure::default(),
+            instead: Instead::Always(OnFailure::default()),
         }
     }
 
     /// What happens to requests while the service does not answer.
     #[must_use]
     pub fn on_failure(self, on_failure: OnFailure) -> Self {
-        Self { on_failure, ..self }
+        Self {
+            instead: Instead::Always(on_failure),
+            ..self
+        }
     }
 
-    fn failed(&self, error: &Error, request: &mut Parts) -> Decided<'static> {
-        match (error, self.on_failure) {
-            // Whoever can write a request that the service does not understand must not pass for that.
-            (Error::Unclear { .. }, _) => Decided::Answered(Unable::Unreadable.answer(request)),
-            (_, OnFailure::Deny) => Decided::Answered(Unable::Failed.answer(request)),
-            (_, OnFailure::Allow) => {
-                let reason = HeaderValue::from_static(reason(error));
+    /// While the service does not answer, `limiter` decides: the same policies, with counters of this process. [`crate::Builder::build_alone`] makes it. Both sides are
+    /// told by `X-Tidegate-Failure`.
+    #[cfg(feature = "local")]
+    #[must_use]
+    pub fn falling_back_to(self, limiter: Limiter<NoStore>) -> Self {
+        Self {
+            instead: Instead::Limiter(Arc::new(limiter)),
+            ..self
+        }
+    }
+
+    #[cfg_attr(
+        not(feature = "local"),
+        expect(unused_variables, reason = "only a limiter wants to know whose request it is")
+    )]
+    async fn decide_without<'d>(&'d self, error: &Error, request: &mut Parts, client: IpAddr) -> Decided<'d> {
+        // Whoever can write a request that the service does not understand must not pass for that.
+        if let Error::Unclear { .. } = error {
+            return Decided::Answered(Unable::Unreadable.answer(request));
+        }
+        let reason = HeaderValue::from_static(reason(error));
+        let decided = match &self.instead {
+            Instead::Always(OnFailure::Deny) => return Decided::Answered(Unable::Failed.answer(request)),
+            Instead::Always(OnFailure::Allow) => {
                 request.headers.insert(VERDICT, HeaderValue::from_static("pass"));
+                passed(HeaderMap::new())
+            }
+            #[cfg(feature = "local")]
+            Instead::Limiter(limiter) => limiter.decide_about(request, client).await,
+        };
+        match decided {
+            Decided::Answered(mut response) => {
+                response.headers_mut().insert(FAILURE, reason);
+                Decided::Answered(response)
+            }
+            Decided::Passed(passed) => {
                 request.headers.insert(FAILURE, reason.clone());
-                passed([(FAILURE, reason)].into_iter().collect())
+                Decided::Passed(Passed {
+                    mark: Box::new(move |fields| {
+                        (passed.mark)(fields);
+                        fields.insert(FAILURE, reason);
+                    }),
+                    ..passed
+                })
             }
         }
     }
@@ -84,7 +135,7 @@ impl Decide for Remote {
                 passed(answer.client_fields)
             }
             Ok(answer) => Decided::Answered(response(answer)),
-            Err(error) => self.failed(&error, request),
+            Err(error) => self.decide_without(&error, request, peer).await,
         }
     }
 }

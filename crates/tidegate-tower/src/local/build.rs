@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use tidegate_clock::Clock;
 use tidegate_core::KeyHasher;
+use tidegate_counters::Counters;
 use tidegate_policy::{
     ApiKeySettings, ApiKeys, Config, Identifier, KeySet, KeySets, Keyring, PolicyFile, Tokens, compile,
 };
 use tidegate_store::{MOST_WAITING, Memory, Store, Turns};
 
-use super::{BuildError, FixedKeys, Limiter};
+use super::{BuildError, FixedKeys, Limiter, NoStore};
 
 /// What messages call the text of policies.
 const NAME: &str = "policies";
@@ -21,8 +22,12 @@ pub struct Builder {
     config: Config,
     keyring: Option<Keyring>,
     token_keys: Vec<Arc<KeySet>>,
+    key_secret: Option<Vec<u8>>,
     clock: Clock,
 }
+
+/// The shortest secret under which counters in a store are named.
+const LEAST_SECRET_BYTES: usize = 16;
 
 impl Builder {
     /// By the policies that `text` says, as a policy file would.
@@ -44,6 +49,7 @@ impl Builder {
             config,
             keyring: None,
             token_keys: Vec::new(),
+            key_secret: None,
             clock: Clock::system(),
         }
     }
@@ -66,6 +72,16 @@ impl Builder {
         }
     }
 
+    /// The secret under which counters in the store are named, if the policies say `key_secret_env` or `key_secret_file`: 16 random bytes or more, the same for
+    /// all that count together.
+    #[must_use]
+    pub fn key_secret(self, secret: impl Into<Vec<u8>>) -> Self {
+        Self {
+            key_secret: Some(secret.into()),
+            ..self
+        }
+    }
+
     /// What says what time it is. Default: the machine's clock.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
@@ -80,15 +96,48 @@ impl Builder {
         if self.config.store.shared.is_some() {
             return Err(BuildError::NeedsStore);
         }
-        let memory = Memory::new(self.config.table_size());
-        self.build_on(memory)
+        let memory = self.memory();
+        self.finish(Counters::local(memory))
     }
 
-    /// A limiter with counters in `store`.
+    /// A limiter with counters in `store`, and in memory for policies that are `local`. The policies have to say `store`; where that leads is not looked at.
     ///
     /// # Errors
     /// The same.
-    pub fn build_on<S: Store>(self, store: S) -> Result<Limiter<S>, BuildError> {
+    pub fn build_on<S: Store>(mut self, store: S) -> Result<Limiter<S>, BuildError> {
+        let shared = self.config.store.shared.as_ref();
+        let shared = shared.ok_or(BuildError::NothingShared)?;
+        match &self.key_secret {
+            Some(secret) if secret.len() >= LEAST_SECRET_BYTES => {
+                self.config.policies.name_shared_under(secret)
+            }
+            None if shared.key_secret.is_none() => {}
+            _ => return Err(BuildError::NeedsKeySecret),
+        }
+        let memory = self.memory();
+        let own_names = KeyHasher::new(random()?);
+        self.finish(Counters::sharing(memory, store, own_names))
+    }
+
+    /// A limiter for the time in which nobody else decides: with the policies of a Tidegate service it does what that would do while its store fails. Policies that
+    /// are `strict` go by their `on_store_failure`, with counters of this process for `local`; all others count in this process.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn build_alone(self) -> Result<Limiter<NoStore>, BuildError> {
+        let memory = self.memory();
+        let counters = match self.config.store.shared {
+            Some(_) => Counters::sharing(memory, NoStore, KeyHasher::new(random()?)),
+            None => Counters::local(memory),
+        };
+        self.finish(counters)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new(self.config.table_size())
+    }
+
+    fn finish<S: Store>(self, counters: Counters<S>) -> Result<Limiter<S>, BuildError> {
         if self.config.policies.looks_at_bodies() {
             return Err(BuildError::LooksAtBodies);
         }
@@ -114,7 +163,7 @@ impl Builder {
             },
             token_keys: FixedKeys(Arc::new(sets)),
             tokens: Mutex::default(),
-            store: Arc::new(store),
+            counters: Arc::new(counters),
             clock: self.clock,
             turns: Turns::new(MOST_WAITING),
             // Processes that share a store tell their slots apart.

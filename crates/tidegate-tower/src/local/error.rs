@@ -25,6 +25,10 @@ pub enum BuildError {
     ListFiles,
     /// They count in a shared store: give it to `Builder::build_on`.
     NeedsStore,
+    /// A store was given, and they do not count in one.
+    NothingShared,
+    /// Counters in the store are named under a secret: give it, 16 bytes or more, with `Builder::key_secret`.
+    NeedsKeySecret,
     /// The system has no randomness for the secret of the counters.
     NoSecret(getrandom::Error),
 }
@@ -48,6 +52,12 @@ impl fmt::Display for BuildError {
             ),
             Self::ListFiles => f.write_str("`access` names files: write their entries into the text"),
             Self::NeedsStore => f.write_str("`store` names a shared store: give it to `Builder::build_on`"),
+            Self::NothingShared => {
+                f.write_str("no policy counts in the given store: write `store: redis://…` above the policies")
+            }
+            Self::NeedsKeySecret => f.write_str(
+                "`store` names counters under a secret: give 16 bytes or more of it with `Builder::key_secret`",
+            ),
             Self::NoSecret(error) => write!(f, "the system has no randomness: {error}"),
         }
     }

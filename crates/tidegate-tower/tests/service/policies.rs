@@ -10,7 +10,7 @@ use http_body_util::Full;
 use tidegate_core::{Charge, Decisions, HoldId, Key, Timestamp};
 use tidegate_tower::clock::{Clock, ManualClock};
 use tidegate_tower::store::{Store, StoreError};
-use tidegate_tower::{BuildError, Builder, Course, Decide, LimitedBody, RateLimit, Verdict};
+use tidegate_tower::{BuildError, Builder, Course, Decide, LimitedBody, Limiter, RateLimit, Verdict};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 type Heard = Response<LimitedBody<Full<Bytes>>>;
@@ -148,18 +148,97 @@ impl Store for Broken {
     }
 }
 
+/// `policy` says more of a policy whose limit is two requests a minute, in a store that fails.
+fn without_store(policy: &str) -> RateLimit<Limiter<Broken>> {
+    let text = format!(
+        "store: redis://127.0.0.1\npolicies: [{{ name: two, key: [client.ip], {policy}, limit: {{ quota: 2, window: 1m }} }}]"
+    );
+    RateLimit::new(Builder::from_yaml(&text).unwrap().build_on(Broken).unwrap())
+}
+
 #[tokio::test]
 async fn while_the_store_fails_each_policy_goes_its_own_way() {
-    let limits = |on_failure: &str| {
-        let text = format!(
-            "store: redis://127.0.0.1\npolicies: [{{ name: one, key: [client.ip], on_store_failure: {on_failure}, limit: {{ quota: 1, window: 1m }} }}]"
+    let allowing = without_store("on_store_failure: allow");
+    for _ in 0..3 {
+        let passed = ask(&allowing, from(1)).await;
+        assert!(told(&passed).0.failed);
+        assert_eq!(passed.headers()["x-tidegate-failure"], "timeout");
+    }
+    let denying = without_store("on_store_failure: deny");
+    assert_eq!(ask(&denying, from(1)).await.status(), 503);
+    for (policy, passing) in [
+        ("on_store_failure: local", 2),
+        ("on_store_failure: local, local_share: 50%", 1),
+    ] {
+        let limits = without_store(policy);
+        for _ in 0..passing {
+            let passed = ask(&limits, from(1)).await;
+            assert!(told(&passed).0.failed, "{policy}");
+        }
+        let refused = ask(&limits, from(1)).await;
+        assert_eq!(
+            (
+                refused.status().as_u16(),
+                &refused.headers()["x-tidegate-failure"]
+            ),
+            (429, &"timeout".parse().unwrap()),
+            "{policy}"
         );
-        RateLimit::new(Builder::from_yaml(&text).unwrap().build_on(Broken).unwrap())
+        assert_eq!(ask(&limits, from(2)).await.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn policies_that_are_local_do_not_ask_the_store() {
+    let limits = without_store("consistency: local");
+    for _ in 0..2 {
+        let passed = ask(&limits, from(1)).await;
+        assert!(!told(&passed).0.failed);
+    }
+    assert_eq!(ask(&limits, from(1)).await.status(), 429);
+}
+
+#[tokio::test]
+async fn who_decides_alone_does_what_each_policy_says_for_a_store_that_is_gone() {
+    let text = "store: redis://127.0.0.1
+policies:
+  - { name: own, match: { path: /own }, key: [client.ip], consistency: local, limit: { quota: 1, window: 1m } }
+  - { name: shared, match: { path: /shared }, key: [client.ip], limit: { quota: 2, window: 1m }, local_share: 50% }
+  - { name: strict, match: { path: /strict }, key: [client.ip], on_store_failure: deny, limit: { quota: 1, window: 1m } }
+";
+    let limits = RateLimit::new(Builder::from_yaml(text).unwrap().build_alone().unwrap());
+    let mut statuses = Vec::new();
+    for path in ["/own", "/own", "/shared", "/shared", "/strict", "/free"] {
+        let mut request = from(1);
+        *request.uri_mut() = path.parse().unwrap();
+        statuses.push(ask(&limits, request).await.status().as_u16());
+    }
+    assert_eq!(statuses, [200, 429, 200, 429, 503, 200]);
+    let unshared = Builder::from_yaml(ONE).unwrap().build_alone().unwrap();
+    let unshared = RateLimit::new(unshared);
+    assert_eq!(ask(&unshared, from(1)).await.status(), 200);
+    assert_eq!(ask(&unshared, from(1)).await.status(), 429);
+}
+
+#[test]
+fn a_store_is_asked_under_the_names_that_its_policies_say() {
+    let build = |text: &str, secret: Option<&[u8]>| {
+        let builder = Builder::from_yaml(&format!("{text}\n{ONE}")).unwrap();
+        let builder = match secret {
+            Some(secret) => builder.key_secret(secret),
+            None => builder,
+        };
+        builder.build_on(Broken).map(drop)
     };
-    let passed = ask(&limits("allow"), from(1)).await;
-    assert!(told(&passed).0.failed);
-    assert_eq!(passed.headers()["x-tidegate-failure"], "timeout");
-    assert_eq!(ask(&limits("deny"), from(1)).await.status(), 503);
+    assert!(matches!(build("", None), Err(BuildError::NothingShared)));
+    let named = "store: { redis: redis://127.0.0.1, key_secret_env: UNREAD }";
+    assert!(matches!(build(named, None), Err(BuildError::NeedsKeySecret)));
+    assert!(matches!(
+        build(named, Some(&[7; 15])),
+        Err(BuildError::NeedsKeySecret)
+    ));
+    assert!(build(named, Some(&[7; 16])).is_ok());
+    assert!(build("store: redis://127.0.0.1", None).is_ok());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use axum::routing::{get as route, post};
 use http::HeaderMap;
 use serde_json::{Value, json};
 use tidegate_tower::client::Client;
-use tidegate_tower::{OnFailure, RateLimit, Remote};
+use tidegate_tower::{Builder, OnFailure, RateLimit, Remote};
 use tonic::Code;
 use tonic::transport::Server;
 use tonic::transport::server::{TcpConnectInfo, TcpIncoming};
@@ -120,10 +120,42 @@ async fn while_the_door_is_gone_requests_pass_or_do_not_as_was_chosen() {
     );
     assert_eq!(heard.field("x-tidegate-failure"), Some("unavailable"));
 
-    let address = service(Remote::new(client).on_failure(OnFailure::Deny)).await;
+    let address = service(Remote::new(client.clone()).on_failure(OnFailure::Deny)).await;
     let heard = hear(get(address, "/items")).await;
     assert_eq!(heard.status, 503);
     assert_eq!(heard.json()["error"], "limiter_failed");
+
+    let policies = "policies: [{ name: one, key: [client.ip], limit: { quota: 1, window: 1m } }]";
+    let limiter = Builder::from_yaml(policies).unwrap().build_alone().unwrap();
+    let address = service(Remote::new(client).falling_back_to(limiter)).await;
+    let heard = hear(get(address, "/items")).await;
+    assert_eq!(
+        heard.text,
+        "x-tidegate-failure: unavailable, x-tidegate-remaining: 0, x-tidegate-verdict: pass"
+    );
+    assert_eq!(heard.field("x-ratelimit-remaining"), Some("0"));
+    let refused = hear(get(address, "/items")).await;
+    assert_eq!(
+        (refused.status.as_u16(), refused.field("x-tidegate-failure")),
+        (429, Some("unavailable"))
+    );
+}
+
+#[tokio::test]
+async fn whose_request_it_is_does_not_change_with_who_decides() {
+    let policies = "
+gateway: { trusted_hops: 1 }
+policies: [{ name: one, key: [client.ip], limit: { quota: 1, window: 1m } }]
+";
+    let limiter = Builder::from_yaml(policies).unwrap().build_alone().unwrap();
+    let address = service(Remote::new(client(nobody().await)).falling_back_to(limiter)).await;
+    for (forwarded, status) in [("198.51.100.1", 200), ("198.51.100.2", 429)] {
+        let mut request = get(address, "/items");
+        request
+            .headers_mut()
+            .insert("x-forwarded-for", forwarded.parse().unwrap());
+        assert_eq!(hear(request).await.status.as_u16(), status, "{forwarded}");
+    }
 }
 
 #[tokio::test]
