@@ -95,24 +95,39 @@ fn read(clock: ClockId) -> u64 {
 
 /// A clock that moves only when told: for tests and replays. Clones share one hand.
 #[derive(Clone, Debug, Default)]
-pub struct ManualClock(Arc<AtomicU64>);
+pub struct ManualClock {
+    hand: Arc<AtomicU64>,
+    /// How far each look moves the hand, in nanoseconds.
+    step: u64,
+}
 
 impl ManualClock {
     /// A clock that shows `start`.
     pub fn starting_at(start: Timestamp) -> Self {
-        Self(Arc::new(AtomicU64::new(start.as_nanos())))
+        Self {
+            hand: Arc::new(AtomicU64::new(start.as_nanos())),
+            step: 0,
+        }
+    }
+
+    /// The same hand, which moves on by `span` whenever it is looked at through this clock: all that is done takes as long as it looks at
+    /// the time often.
+    #[must_use]
+    pub fn stepping(self, span: std::time::Duration) -> Self {
+        let step = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        Self { step, ..self }
     }
 
     /// Moves the hand forward by `span`.
     pub fn advance(&self, span: std::time::Duration) {
         let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         // The hand stands alone: nothing else is published with it.
-        self.0.fetch_add(nanos, Ordering::Relaxed);
+        self.hand.fetch_add(nanos, Ordering::Relaxed);
     }
 
     /// The time it shows.
     pub fn now(&self) -> Timestamp {
-        Timestamp::from_nanos(self.0.load(Ordering::Relaxed))
+        Timestamp::from_nanos(self.hand.fetch_add(self.step, Ordering::Relaxed))
     }
 }
 
@@ -158,5 +173,17 @@ mod tests {
         assert_eq!(clock.now(), clock.now());
         hand.advance(std::time::Duration::from_nanos(3));
         assert_eq!(clock.now(), Timestamp::from_nanos(10));
+    }
+
+    #[test]
+    fn a_stepping_clock_moves_with_every_look() {
+        let hand = ManualClock::starting_at(Timestamp::from_nanos(7));
+        let clock = Clock::manual(hand.clone().stepping(std::time::Duration::from_nanos(2)));
+        assert_eq!(
+            [(); 3].map(|()| clock.now()),
+            [7, 9, 11].map(Timestamp::from_nanos)
+        );
+        assert_eq!(hand.now(), Timestamp::from_nanos(13));
+        assert_eq!(hand.now(), Timestamp::from_nanos(13));
     }
 }

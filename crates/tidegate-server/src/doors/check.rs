@@ -29,7 +29,7 @@ const MEANT: HeaderName = HeaderName::from_static("x-tidegate-status");
 const TAKE_OFF: HeaderName = HeaderName::from_static("x-envoy-auth-headers-to-remove");
 
 /// Where balancers ask whether the door is open.
-const HEALTH: &str = "/healthz";
+pub(crate) const HEALTH: &str = "/healthz";
 
 /// Answers what is asked at this door.
 pub(crate) async fn answer<S: Store>(

@@ -208,7 +208,7 @@ async fn admit<S: Store>(
 ) -> Result<StatusCode, &'static str> {
     let mut request = asked.request.map_err(Misasked::word)?;
     record.saw(&request, peer, None);
-    if worker.pressure.is_high(worker.books.counts().in_flight.get()) {
+    if worker.pressure.is_too_high(record.started()) {
         return Err(OVERLOADED);
     }
     let source = asked.source.ok_or(Misasked::Client.word())?;

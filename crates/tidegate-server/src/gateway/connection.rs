@@ -308,10 +308,14 @@ async fn serve_http2<S: Store>(session: Rc<Session<S>>, io: ClientIo) {
             Ok::<_, Infallible>(response.map(|body| owed.body(body)))
         }
     });
-    let mut connection = pin!(worker.http2.serve_connection(io, service));
+    let builder = match session.door {
+        Door::Gateway => &worker.http2,
+        _ => &worker.http2_at_doors,
+    };
+    let mut connection = pin!(builder.serve_connection(io, service));
     let mut leaving = false;
     poll_fn(|cx| {
-        if client.is_a_nuisance() {
+        if session.door == Door::Gateway && client.is_a_nuisance() {
             return Poll::Ready(());
         }
         client.has_its_turn();

@@ -1,59 +1,82 @@
-//! Whether a worker keeps up with what it is asked.
+//! Whether a worker keeps up with what it is asked at its doors.
 //!
-//! Proxies that ask a door wait some milliseconds for the answer (Envoy 20) and then go on without it. A worker with more to do than
-//! that answers nobody in time, so it refuses what is asked next until it has caught up.
+//! Proxies that ask wait some milliseconds for the answer (Envoy 20) and then go on without it. A worker that is asked for more than it can
+//! do would answer everybody too late, so it refuses some at once and answers the others in time.
 //!
-//! What waits is not counted but timed: a task that sleeps for a moment comes in turn behind everything that waits then. As in CoDel (RFC 8289),
-//! one long wait means nothing, since a system may have given the processor to somebody else; a wait that stays long does.
+//! What waits lies in the sockets of connections, which have their turns in laps. So what is asked now has waited for as long as the
+//! lap before took, and this one until now, at the longest. Where that is too long it is refused; but some of each lap is answered
+//! however long the one before was, or a worker that refuses as fast as it can would answer nobody.
 
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use tokio::time::{MissedTickBehavior, interval};
+use tidegate_core::Timestamp;
+use tokio::sync::Notify;
 
-/// How often the worker is timed.
-const EVERY: Duration = Duration::from_millis(5);
+/// The longest that something may have waited that is still decided. The rest of what Envoy gives a call is for what else is done in
+/// that lap, for the network and for Envoy.
+const LONGEST: Duration = Duration::from_millis(12);
 
-/// The longest that something may wait for its turn: half of what Envoy gives a call.
-const MOST_WAIT: Duration = Duration::from_millis(10);
+/// For so long each lap decides what it comes to.
+const SHARE: Duration = Duration::from_millis(4);
 
-/// So many waits in a row that are longer mean that the worker does not keep up.
-const LATE_IN_A_ROW: u8 = 4;
-
-/// Fewer requests at a time than this are no pressure, however late they are: then it is not they who take the time.
-const FEWEST_IN_FLIGHT: u64 = 32;
+/// If nobody asked anything for so long after a lap, nobody waited.
+const REST: Duration = Duration::from_millis(1);
 
 /// How a worker keeps up.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pressure {
-    /// Waits in a row that were too long.
-    late: Cell<u8>,
+    /// When the first question of this lap was asked.
+    began: Cell<Option<Timestamp>>,
+    /// How long the lap before this one took, if this one followed at once.
+    before: Cell<Duration>,
+    /// When that was over.
+    ended: Cell<Timestamp>,
+    /// Wakes who runs behind everything that waits by then: when it has its turn, the lap is over.
+    lap: Notify,
+}
+
+impl Default for Pressure {
+    fn default() -> Self {
+        Self {
+            began: Cell::default(),
+            before: Cell::default(),
+            ended: Cell::new(Timestamp::EPOCH),
+            lap: Notify::default(),
+        }
+    }
 }
 
 impl Pressure {
-    /// Whether there is more to do than can be done in time, where so many requests are being answered.
-    pub(crate) fn is_high(&self, in_flight: u64) -> bool {
-        self.late.get() >= LATE_IN_A_ROW && in_flight >= FEWEST_IN_FLIGHT
+    /// Whether what is asked at `now` has waited too long to be decided.
+    pub(crate) fn is_too_high(&self, now: Timestamp) -> bool {
+        let began = self.began.get().unwrap_or_else(|| self.begin(now));
+        let lap = now.saturating_since(began);
+        lap > SHARE && lap.saturating_add(self.before.get()) > LONGEST
     }
 
-    /// Times the worker for as long as the future is polled.
-    pub(crate) async fn watch(&self) -> Infallible {
-        let mut interval = interval(EVERY);
-        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    /// Tells laps from each other for as long as the future is polled. `now` is asked for the time.
+    pub(crate) async fn watch(&self, now: impl Fn() -> Timestamp) -> Infallible {
         loop {
-            let due = interval.tick().await;
-            self.waited(due.elapsed());
+            self.lap.notified().await;
+            self.end(now());
         }
     }
 
-    fn waited(&self, wait: Duration) {
-        let late = if wait > MOST_WAIT {
-            self.late.get().saturating_add(1)
-        } else {
-            0
-        };
-        self.late.set(late);
+    fn begin(&self, now: Timestamp) -> Timestamp {
+        if now.saturating_since(self.ended.get()) > REST {
+            self.before.set(Duration::ZERO);
+        }
+        self.began.set(Some(now));
+        self.lap.notify_one();
+        now
+    }
+
+    fn end(&self, now: Timestamp) {
+        let began = self.began.take().unwrap_or(now);
+        self.before.set(now.saturating_since(began));
+        self.ended.set(now);
     }
 }
 
@@ -61,31 +84,80 @@ impl Pressure {
 mod tests {
     use super::*;
 
-    const LONG: Duration = Duration::from_millis(11);
+    const INSTANT: Duration = Duration::from_nanos(1);
 
-    #[test]
-    fn a_wait_that_stays_long_is_pressure_and_one_that_is_short_ends_it() {
-        let pressure = Pressure::default();
-        for _ in 1..LATE_IN_A_ROW {
-            pressure.waited(LONG);
-            assert!(!pressure.is_high(FEWEST_IN_FLIGHT));
+    /// A worker, and what it says of questions `at` so many nanoseconds.
+    struct Worker(Pressure);
+
+    impl Worker {
+        fn refuses(&self, at: Duration) -> bool {
+            self.0.is_too_high(time(at))
         }
-        pressure.waited(LONG);
-        assert!(pressure.is_high(FEWEST_IN_FLIGHT));
-        assert!(!pressure.is_high(FEWEST_IN_FLIGHT - 1));
-        pressure.waited(MOST_WAIT);
-        assert!(!pressure.is_high(FEWEST_IN_FLIGHT));
+
+        fn ends_its_lap(&self, at: Duration) {
+            self.0.end(time(at));
+        }
+    }
+
+    fn time(at: Duration) -> Timestamp {
+        Timestamp::from_nanos(1_800_000_000_000_000_000).saturating_add(at)
+    }
+
+    fn worker() -> Worker {
+        Worker(Pressure::default())
     }
 
     #[test]
-    fn long_waits_now_and_then_are_none() {
-        let pressure = Pressure::default();
-        for _ in 0..100 {
-            for _ in 1..LATE_IN_A_ROW {
-                pressure.waited(LONG);
-            }
-            pressure.waited(MOST_WAIT);
-            assert!(!pressure.is_high(FEWEST_IN_FLIGHT));
+    fn what_comes_at_once_is_answered_as_long_as_that_is_in_time() {
+        let worker = worker();
+        assert!(!worker.refuses(Duration::ZERO));
+        assert!(!worker.refuses(LONGEST));
+        assert!(worker.refuses(LONGEST + INSTANT));
+    }
+
+    #[test]
+    fn behind_a_long_lap_the_next_one_answers_less() {
+        let worker = worker();
+        worker.refuses(Duration::ZERO);
+        worker.ends_its_lap(SHARE * 2);
+        let begins = SHARE * 2 + REST;
+        assert!(!worker.refuses(begins));
+        assert!(!worker.refuses(begins + LONGEST - SHARE * 2));
+        assert!(worker.refuses(begins + LONGEST - SHARE * 2 + INSTANT));
+    }
+
+    #[test]
+    fn however_long_a_lap_was_the_next_one_answers_its_share() {
+        let worker = worker();
+        worker.refuses(Duration::ZERO);
+        let mut lap = LONGEST * 100;
+        for _ in 0..10 {
+            worker.ends_its_lap(lap);
+            assert!(!worker.refuses(lap));
+            assert!(!worker.refuses(lap + SHARE));
+            assert!(worker.refuses(lap + SHARE + INSTANT));
+            lap += LONGEST * 100;
+        }
+    }
+
+    #[test]
+    fn a_rest_makes_up_for_every_lap_before() {
+        let worker = worker();
+        worker.refuses(Duration::ZERO);
+        worker.ends_its_lap(LONGEST * 2);
+        let begins = LONGEST * 2 + REST + INSTANT;
+        assert!(!worker.refuses(begins));
+        assert!(!worker.refuses(begins + LONGEST));
+    }
+
+    #[test]
+    fn who_asks_alone_is_answered_however_late_everything_is() {
+        let worker = worker();
+        let mut at = Duration::ZERO;
+        for _ in 0..10 {
+            assert!(!worker.refuses(at));
+            at += LONGEST * 10;
+            worker.ends_its_lap(at);
         }
     }
 }

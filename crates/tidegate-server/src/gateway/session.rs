@@ -11,6 +11,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
+use tidegate_core::Timestamp;
 use tidegate_policy::{Door, ForwardedField, Liking, RequestIds, Tls};
 use tidegate_store::Store;
 
@@ -66,9 +67,9 @@ impl<S: Store> Session<S> {
         }
         let live = self.worker.live();
         let checked = self
-            .check(&live, &mut request)
-            .and_then(|()| self.seat(&live, version))
-            .and_then(|()| self.keeps_up(&request));
+            .keeps_up(&request, record.started())
+            .and_then(|()| self.check(&live, &mut request))
+            .and_then(|()| self.seat(&live, version));
         let liking = Liking::of(request.method(), request.headers());
         let id = self.id(request.headers_mut());
         record.saw(&request, self.peer, id.as_ref());
@@ -173,13 +174,10 @@ impl<S: Store> Session<S> {
     }
 
     /// Refuses what a proxy would not wait for. Whoever asks whether this process is well is told always.
-    fn keeps_up(&self, request: &Request<Incoming>) -> Result<(), Fault> {
+    fn keeps_up(&self, request: &Request<Incoming>, now: Timestamp) -> Result<(), Fault> {
         let is_refused = self.door != Door::Gateway
-            && self
-                .worker
-                .pressure
-                .is_high(self.worker.books.counts().in_flight.get())
-            && request.uri().path() != envoy::HEALTH;
+            && self.worker.pressure.is_too_high(now)
+            && ![envoy::HEALTH, check::HEALTH].contains(&request.uri().path());
         if is_refused {
             Err(Fault::Overloaded)
         } else {

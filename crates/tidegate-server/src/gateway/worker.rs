@@ -7,6 +7,7 @@ use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -77,6 +78,8 @@ pub(crate) struct Worker<S> {
     upstreams: RefCell<Rc<Upstreams>>,
     pub(crate) http1: http1::Builder,
     pub(crate) http2: http2::Builder<LocalExecutor>,
+    /// The same at doors.
+    pub(crate) http2_at_doors: http2::Builder<LocalExecutor>,
     pub(crate) common: Arc<Common<S>>,
     view: View,
     /// What it knows of tokens that came before.
@@ -147,7 +150,8 @@ impl<S: Store> Worker<S> {
             shared,
             upstreams: RefCell::new(upstreams),
             http1: http1_builder(&settings),
-            http2: http2_builder(&settings),
+            http2: http2_builder(&settings, LocalExecutor::InTurn),
+            http2_at_doors: http2_builder_of_doors(&settings),
             settings,
             common,
             view,
@@ -186,7 +190,7 @@ impl<S: Store> Worker<S> {
         let mut ticking = spawn_local(self.clone().tick());
         let timing = self.has_doors().then(|| {
             let worker = self.clone();
-            spawn_local(async move { worker.pressure.watch().await })
+            spawn_local(async move { worker.pressure.watch(|| worker.books.now()).await })
         });
         let farewell = tokio::select! {
             // An error means that whoever could ask for a stop is gone, which asks for one.
@@ -375,8 +379,8 @@ fn http1_builder(settings: &Settings) -> http1::Builder {
     builder
 }
 
-fn http2_builder(settings: &Settings) -> http2::Builder<LocalExecutor> {
-    let mut builder = http2::Builder::new(LocalExecutor);
+fn http2_builder(settings: &Settings, executor: LocalExecutor) -> http2::Builder<LocalExecutor> {
+    let mut builder = http2::Builder::new(executor);
     let header_bytes = u32::try_from(settings.bounds.header_bytes).unwrap_or(u32::MAX);
     builder
         .max_concurrent_streams(settings.bounds.streams)
@@ -390,10 +394,19 @@ fn http2_builder(settings: &Settings) -> http2::Builder<LocalExecutor> {
     builder
 }
 
+/// The same for doors. Who may ask there is believed, and gives up what is not answered in time.
+fn http2_builder_of_doors(settings: &Settings) -> http2::Builder<LocalExecutor> {
+    let mut builder = http2_builder(settings, LocalExecutor::AtOnce);
+    builder.max_pending_accept_reset_streams(H2_PENDING_RESETS_AT_DOORS);
+    builder
+}
+
 /// The longest frame. With the bound on a head it also bounds how many CONTINUATION frames a head may come in.
 const H2_FRAME: u32 = 16 * 1024;
 /// Streams that a client may have reset before they were looked at.
 const H2_PENDING_RESETS: usize = 20;
+/// The same at doors: those are questions that nobody waits for any more, and dropping them costs least of all that can be done.
+const H2_PENDING_RESETS_AT_DOORS: usize = 1024;
 /// Streams that may have been reset because of the client's errors.
 const H2_ERRORS: usize = 1024;
 /// What one stream, and all streams of a connection, may have sent without being read.
@@ -404,10 +417,26 @@ const H2_SEND_BUFFER: usize = 64 * 1024;
 
 /// Runs the streams of HTTP/2 connections on the worker's own thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LocalExecutor;
+pub(crate) enum LocalExecutor {
+    /// As tasks that have their turns like all others.
+    InTurn,
+    /// While their connection has its turn, and as tasks only if they have to wait for something. Who asks at a door is mostly answered at
+    /// once: behind a flood, that spares an answer two waits for its turn of three.
+    AtOnce,
+}
 
 impl<F: Future<Output = ()> + 'static> hyper::rt::Executor<F> for LocalExecutor {
     fn execute(&self, future: F) {
-        spawn_local(future);
+        match self {
+            Self::InTurn => _ = spawn_local(future),
+            Self::AtOnce => {
+                let mut future = Box::pin(future);
+                // Whatever it waits for, it is asked once more as a task, which can be woken.
+                let mut context = Context::from_waker(Waker::noop());
+                if future.as_mut().poll(&mut context).is_pending() {
+                    spawn_local(future);
+                }
+            }
+        }
     }
 }

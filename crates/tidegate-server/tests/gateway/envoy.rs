@@ -2,7 +2,6 @@
 
 mod auth;
 mod limits;
-mod overload;
 mod refused;
 mod store;
 mod wire;

@@ -216,9 +216,9 @@ fn an_idle_connection_is_told_and_let_go() {
     client.runtime.block_on(client.connection).unwrap().unwrap();
 }
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut frame = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
     frame.extend([kind, flags]);
     frame.extend(stream.to_be_bytes());
@@ -227,7 +227,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A header block of literals, without compression.
-fn block(fields: &[(&str, &str)]) -> Vec<u8> {
+pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in fields {
         block.push(0);
@@ -239,11 +239,11 @@ fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     block
 }
 
-const SETTINGS: u8 = 4;
-const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
-const GOAWAY: u8 = 7;
-const END_STREAM_AND_HEADERS: u8 = 5;
+pub const SETTINGS: u8 = 4;
+pub const HEADERS: u8 = 1;
+pub const RST_STREAM: u8 = 3;
+pub const GOAWAY: u8 = 7;
+pub const END_STREAM_AND_HEADERS: u8 = 5;
 
 /// Reads frames until one of kind `RST_STREAM`, `GOAWAY` or `HEADERS`.
 fn fate(wire: &mut Wire) -> u8 {

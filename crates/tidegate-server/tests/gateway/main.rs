@@ -19,6 +19,7 @@ mod framing;
 mod hostile;
 mod http2;
 mod limits;
+mod overload;
 mod proxy_protocol;
 mod records;
 mod reload;
