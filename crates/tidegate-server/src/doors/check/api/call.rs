@@ -38,7 +38,9 @@ impl Call {
         let domain = text(members, "domain", report);
         let place = members.path("descriptors");
         let hits = members.number("hits", report);
-        let descriptors = members.list("descriptors", MOST_DESCRIPTORS, report)?;
+        let descriptors = members
+            .list("descriptors", MOST_DESCRIPTORS, report)
+            .unwrap_or_default();
         if descriptors.is_empty() {
             report.add(&place, "write a descriptor at least");
         }

@@ -306,6 +306,12 @@ mod tests {
     }
 
     #[test]
+    fn a_call_without_descriptors_is_complained_about() {
+        let missing = problems(&json!({ "domain": "shop" }));
+        assert_eq!(missing[0].0, "descriptors");
+    }
+
+    #[test]
     fn there_is_an_end_to_complaints() {
         let checks: Vec<Value> = (0..MOST_CHECKS).map(|_| json!({})).collect();
         assert_eq!(problems(&json!({ "checks": checks })).len(), 20);
