@@ -64,18 +64,18 @@ async fn serve<S: Store>(
         "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit" => {
             let asked = call::message(request, usual).await?;
             let decided = rate_limit::decide(session, live, asked, record).await?;
-            Ok(call::reply(&decided))
+            Ok(call::reply(decided))
         }
         // Boxed, so that the future of the others stays small.
         "/envoy.service.auth.v3.Authorization/Check" => {
             let asked = call::message(request, call::MOST_CHECK_BYTES).await?;
             let decided = Box::pin(auth::check(session, live, asked, record)).await?;
-            Ok(call::reply(&decided))
+            Ok(call::reply(decided))
         }
         HEALTH => {
             let asked = call::message(request, usual).await?;
             let health = health::check(&asked, session.worker.leaving())?;
-            Ok(call::reply(&health))
+            Ok(call::reply(health))
         }
         _ => Err(Status::unimplemented(
             "this door answers ShouldRateLimit, Check of Authorization and Check of Health",

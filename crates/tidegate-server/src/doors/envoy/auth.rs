@@ -9,10 +9,8 @@ use tidegate_store::Store;
 use tonic::{Code, Status};
 
 use super::told::metadata;
-use super::wire::Struct;
-use super::wire::auth::{
-    CheckRequest, CheckResponse, DeniedHttpResponse, HeaderValueOption, HttpStatus, OkHttpResponse, RpcStatus,
-};
+use super::wire::Written;
+use super::wire::auth::{CODE, CheckRequest, denied, ok, response};
 use crate::doors::taken_off::TakenOff;
 use crate::gateway::Session;
 use crate::live::Live;
@@ -26,7 +24,7 @@ pub(super) async fn check<S: Store>(
     live: &Live,
     asked: CheckRequest,
     record: &mut Record,
-) -> Result<CheckResponse, Status> {
+) -> Result<Written, Status> {
     let attributes = asked.attributes.unwrap_or_default();
     let Described {
         mut request,
@@ -55,7 +53,7 @@ pub(super) async fn check<S: Store>(
     );
     match admitting.await {
         Admission::Forwarded(admitted, _) => Ok(passed(live, &admitted, &request)),
-        Admission::Answered(response) => Ok(denied(response, record.refusal())),
+        Admission::Answered(response) => Ok(denied(&response, record.refusal())),
         Admission::Crowded(_) | Admission::Unread(_) => {
             record.refused("too_many_waiting");
             Err(Status::unavailable("too many requests wait for their turn"))
@@ -64,66 +62,52 @@ pub(super) async fn check<S: Store>(
 }
 
 /// The answer about a request that may pass.
-fn passed(live: &Live, admitted: &Admitted<'_>, request: &http::Request<Bytes>) -> CheckResponse {
+fn passed(live: &Live, admitted: &Admitted<'_>, request: &http::Request<Bytes>) -> Written {
     let (mut for_origin, mut for_client) = (HeaderMap::new(), HeaderMap::new());
     admitted.tell_origin(&mut for_origin);
     admitted.mark(&mut for_client);
     let taken = TakenOff::of(live, request.headers(), request.uri(), &for_origin);
     for_origin.extend(taken.changed);
-    let removed = taken
-        .fields
-        .iter()
-        .map(|name| Bytes::copy_from_slice(name.as_ref()));
-    let ok = OkHttpResponse {
-        headers: HeaderValueOption::all_of(&for_origin),
-        headers_to_remove: removed.collect(),
-        response_headers_to_add: HeaderValueOption::all_of(&for_client),
-        query_parameters_to_remove: taken.parameters,
-    };
-    CheckResponse {
-        status: Some(RpcStatus {
-            code: Code::Ok as i32,
-        }),
-        ok_response: Some(ok),
-        dynamic_metadata: Some(metadata(admitted.verdict())),
-        ..CheckResponse::default()
-    }
+    let mut answer = Written::new();
+    answer.message(response::STATUS, |status| status.number(CODE, Code::Ok as u64));
+    answer.message(response::OK_RESPONSE, |told| {
+        told.fields_in_place(ok::HEADERS, &for_origin);
+        for name in &taken.fields {
+            told.item(ok::HEADERS_TO_REMOVE, name.as_ref());
+        }
+        told.fields_in_place(ok::RESPONSE_HEADERS_TO_ADD, &for_client);
+        for name in &taken.parameters {
+            told.item(ok::QUERY_PARAMETERS_TO_REMOVE, name);
+        }
+    });
+    answer.message(response::DYNAMIC_METADATA, |told| {
+        metadata(admitted.verdict(), told);
+    });
+    answer
 }
 
-/// The answer about a request that is answered with `response`, because of `error`.
-fn denied(response: Response<Bytes>, error: Option<&'static str>) -> CheckResponse {
-    let (head, body) = response.into_parts();
-    let told = DeniedHttpResponse {
-        status: Some(HttpStatus {
-            code: i32::from(head.status.as_u16()),
-        }),
-        headers: HeaderValueOption::all_of(&head.headers),
-        body,
-    };
+/// The answer about a request that is answered with `given`, because of `error`.
+fn denied(given: &Response<Bytes>, error: Option<&'static str>) -> Written {
     let error = error.unwrap_or_default();
-    let metadata = Struct::default()
-        .with_text("verdict", "reject")
-        .with_text("error", error);
-    let denied = CheckResponse {
-        dynamic_metadata: Some(metadata),
-        ..CheckResponse::default()
+    let (code, kind) = if UNDECIDED.contains(&error) {
+        (Code::Unavailable, response::ERROR_RESPONSE)
+    } else {
+        (code(given.status()), response::DENIED_RESPONSE)
     };
-    if UNDECIDED.contains(&error) {
-        return CheckResponse {
-            status: Some(RpcStatus {
-                code: Code::Unavailable as i32,
-            }),
-            error_response: Some(told),
-            ..denied
-        };
-    }
-    CheckResponse {
-        status: Some(RpcStatus {
-            code: code(head.status) as i32,
-        }),
-        denied_response: Some(told),
-        ..denied
-    }
+    let mut answer = Written::new();
+    answer.message(response::STATUS, |status| status.number(CODE, code as u64));
+    answer.message(kind, |told| {
+        told.message(denied::STATUS, |status| {
+            status.number(CODE, given.status().as_u16().into());
+        });
+        told.fields_in_place(denied::HEADERS, given.headers());
+        told.bytes(denied::BODY, given.body());
+    });
+    answer.message(response::DYNAMIC_METADATA, |told| {
+        told.text_of_struct("verdict", "reject");
+        told.text_of_struct("error", error);
+    });
+    answer
 }
 
 /// What is said of requests about which nobody could decide.

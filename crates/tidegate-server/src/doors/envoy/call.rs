@@ -6,7 +6,7 @@
 mod framed;
 mod time;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Request, Response, Version};
 use http_body_util::BodyExt;
@@ -14,8 +14,9 @@ use hyper::body::Body;
 use prost::Message;
 use tonic::Status;
 
+use super::wire::Written;
 use crate::gateway::ResponseBody;
-use framed::{Framed, PREFIX_BYTES};
+use framed::Framed;
 
 pub(super) use time::{in_time, time_allowed};
 
@@ -75,15 +76,8 @@ where
 }
 
 /// The answer of a call that went well.
-pub(super) fn reply(message: &impl Message) -> Response<ResponseBody> {
-    let length = message.encoded_len();
-    let mut framed = BytesMut::with_capacity(PREFIX_BYTES + length);
-    framed.put_u8(0);
-    // No answer is that long.
-    framed.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
-    // The buffer grows, so nothing can fail.
-    message.encode_raw(&mut framed);
-    let mut response = Response::new(ResponseBody::message(framed.freeze()));
+pub(super) fn reply(message: Written) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::message(message.framed()));
     response.headers_mut().insert(CONTENT_TYPE, GRPC);
     response
 }

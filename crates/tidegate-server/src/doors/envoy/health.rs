@@ -2,7 +2,8 @@
 
 use tonic::Status;
 
-use super::wire::health::{HealthCheckRequest, HealthCheckResponse, ServingStatus};
+use super::wire::Written;
+use super::wire::health::{HealthCheckRequest, STATUS, ServingStatus};
 
 /// The services whose health is known. Nothing at all means all of them.
 const SERVICES: [&[u8]; 4] = [
@@ -13,7 +14,7 @@ const SERVICES: [&[u8]; 4] = [
 ];
 
 /// Answers a call about a service. `is_leaving`: this process ends, and finishes only what it has begun.
-pub(super) fn check(asked: &HealthCheckRequest, is_leaving: bool) -> Result<HealthCheckResponse, Status> {
+pub(super) fn check(asked: &HealthCheckRequest, is_leaving: bool) -> Result<Written, Status> {
     if !SERVICES.contains(&&*asked.service) {
         return Err(Status::not_found("no such service is here"));
     }
@@ -22,7 +23,7 @@ pub(super) fn check(asked: &HealthCheckRequest, is_leaving: bool) -> Result<Heal
     } else {
         ServingStatus::Serving
     };
-    Ok(HealthCheckResponse {
-        status: status.into(),
-    })
+    let mut answer = Written::new();
+    answer.number(STATUS, status as u64);
+    Ok(answer)
 }

@@ -10,7 +10,8 @@ use tidegate_store::Store;
 use tonic::Status;
 
 use super::told::told;
-use super::wire::rate_limit::{Entry as WireEntry, RateLimitDescriptor, RateLimitRequest, RateLimitResponse};
+use super::wire::Written;
+use super::wire::rate_limit::{Entry as WireEntry, RateLimitDescriptor, RateLimitRequest};
 use crate::gateway::Session;
 use crate::live::Live;
 use crate::pipeline::NotHere;
@@ -34,7 +35,7 @@ pub(crate) async fn decide<S: Store>(
     live: &Live,
     asked: RateLimitRequest,
     record: &mut Record,
-) -> Result<RateLimitResponse, Status> {
+) -> Result<Written, Status> {
     let domain = text(&asked.domain)?;
     if domain.is_empty() {
         return Err(Status::invalid_argument("the domain is empty"));

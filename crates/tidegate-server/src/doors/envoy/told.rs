@@ -9,17 +9,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use tidegate_policy::{Body, Course, Reason, Refusal, Request, Verdict};
 use tonic::Status;
 
-use super::wire::rate_limit::{Code, RateLimitResponse};
-use super::wire::{HeaderValue, Struct};
+use super::wire::Written;
+use super::wire::rate_limit::{Code, response};
 use crate::live::Live;
 use crate::pipeline::CallDecided;
 
 /// The answer to a call of `count` descriptors.
-pub(super) fn told(
-    live: &Live,
-    decided: &CallDecided<'_>,
-    count: usize,
-) -> Result<RateLimitResponse, Status> {
+pub(super) fn told(live: &Live, decided: &CallDecided<'_>, count: usize) -> Result<Written, Status> {
     let CallDecided { verdict, now, .. } = decided;
     let answers = &live.config.answers;
     let (overall, head) = match &verdict.course {
@@ -41,13 +37,13 @@ pub(super) fn told(
         }
     };
     let (head, raw_body) = head.into_parts();
-    Ok(RateLimitResponse {
-        overall_code: overall.into(),
-        statuses: status::each(decided, count),
-        response_headers_to_add: HeaderValue::all_of(&head.headers),
-        raw_body,
-        dynamic_metadata: Some(metadata(verdict)),
-    })
+    let mut answer = Written::new();
+    answer.number(response::OVERALL_CODE, overall as u64);
+    status::write_each(decided, count, &mut answer);
+    answer.fields(response::RESPONSE_HEADERS_TO_ADD, &head.headers);
+    answer.bytes(response::RAW_BODY, &raw_body);
+    answer.message(response::DYNAMIC_METADATA, |told| metadata(verdict, told));
+    Ok(answer)
 }
 
 /// What a client gets that is refused. How it likes to be told is not known here: it gets JSON, or what the policy says.
@@ -70,23 +66,21 @@ pub(crate) fn refusal(live: &Live, decided: &CallDecided<'_>) -> Response<Bytes>
     refusal.unwrap_or_default()
 }
 
-/// What access logs and other filters of the proxy are told.
-pub(super) fn metadata(verdict: &Verdict<'_>) -> Struct {
-    let mut told = Struct::default().with_text("verdict", verdict.word());
+/// What access logs and other filters of the proxy are told, in a `Struct`.
+pub(super) fn metadata(verdict: &Verdict<'_>, told: &mut Written) {
+    told.text_of_struct("verdict", verdict.word());
     if let Some(deciding) = verdict.deciding() {
-        told = told
-            .with_text("policy", &deciding.source.policy.name)
-            .with_text("limit", &deciding.source.limit.label)
-            .with_number("remaining", deciding.decision.remaining);
+        told.text_of_struct("policy", &deciding.source.policy.name);
+        told.text_of_struct("limit", &deciding.source.limit.label);
+        told.number_of_struct("remaining", deciding.decision.remaining);
     }
     if let Course::Reject(reason) = &verdict.course {
-        told = told.with_text("error", reason.word());
+        told.text_of_struct("error", reason.word());
     }
     if let Some(shadow) = &verdict.shadow {
-        told = told.with_text("shadow", shadow.name());
+        told.text_of_struct("shadow", shadow.name());
     }
     if let Some(failure) = verdict.failure {
-        told = told.with_text("failure", failure.name());
+        told.text_of_struct("failure", failure.name());
     }
-    told
 }

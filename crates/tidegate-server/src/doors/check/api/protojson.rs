@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
+use prost::Message;
 use serde_json::{Value, json};
 use tidegate_store::Store;
 use tonic::Status;
@@ -41,7 +42,10 @@ pub(super) async fn answer<S: Store>(
         return plain(StatusCode::BAD_REQUEST, lines.concat());
     };
     match decide(session, live, asked, record).await {
-        Ok(decided) => told(&decided),
+        Ok(decided) => match RateLimitResponse::decode(decided.bytes_of_message()) {
+            Ok(decided) => told(&decided),
+            Err(error) => failed(&Status::internal(error.to_string())),
+        },
         Err(status) => {
             record.refused(BAD_QUESTION);
             failed(&status)

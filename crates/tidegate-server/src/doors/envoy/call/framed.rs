@@ -3,8 +3,9 @@
 use bytes::{Buf, Bytes, BytesMut};
 use tonic::Status;
 
-/// What stands before a message: whether it is compressed, and its length in four bytes.
-pub(super) const PREFIX_BYTES: usize = 5;
+use crate::doors::envoy::wire::Written;
+
+const PREFIX_BYTES: usize = Written::PREFIX_BYTES;
 
 /// What has come of a message and its prefix.
 pub(super) enum Framed {

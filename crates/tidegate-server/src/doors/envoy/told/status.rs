@@ -3,17 +3,17 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use bytes::Bytes;
 use smallvec::SmallVec;
 use tidegate_core::{CalendarUnit, Decision, Limit, Mode, Outcome};
-use tidegate_policy::Source;
+use tidegate_policy::{PolicyLimit, Source};
 
-use crate::doors::envoy::wire::rate_limit::{Code, DescriptorStatus, RateLimit, Unit};
+use crate::doors::envoy::wire::Written;
+use crate::doors::envoy::wire::rate_limit::{Code, Unit, current, duration, response, status};
 use crate::pipeline::CallDecided;
 
-/// One status for each of `count` descriptors, in their order: what the limit said that holds it back most, of its own ones and those for
+/// Writes one status for each of `count` descriptors, in their order: what the limit said that holds it back most, of its own ones and those for
 /// the whole call. Limits in shadow mode are not told of.
-pub(super) fn each(decided: &CallDecided<'_>, count: usize) -> Vec<DescriptorStatus> {
+pub(super) fn write_each(decided: &CallDecided<'_>, count: usize, answer: &mut Written) {
     let planned = &decided.planned;
     let mut own: SmallVec<[Option<Said<'_, '_>>; 4]> = SmallVec::from_elem(None, count);
     let mut whole = None;
@@ -43,20 +43,20 @@ pub(super) fn each(decided: &CallDecided<'_>, count: usize) -> Vec<DescriptorSta
             .iter()
             .any(|unlimited| *unlimited as usize == place)
     };
-    let statuses = own.into_iter().enumerate().map(|(place, mut own)| {
+    for (place, mut own) in own.into_iter().enumerate() {
         if let Some(whole) = whole {
             whole.if_tighter(&mut own);
         }
-        match own {
-            Some(said) => said.status(),
-            None if is_unlimited(place) => DescriptorStatus {
-                limit_remaining: u32::MAX,
-                ..passed()
-            },
-            None => passed(),
-        }
-    });
-    statuses.collect()
+        answer.message(response::STATUSES, |told| match own {
+            Some(said) => said.write(told),
+            None => {
+                told.number(status::CODE, Code::Ok as u64);
+                if is_unlimited(place) {
+                    told.number(status::LIMIT_REMAINING, u32::MAX.into());
+                }
+            }
+        });
+    }
 }
 
 /// What one limit said.
@@ -83,31 +83,26 @@ impl Said<'_, '_> {
         (rank, wait, Reverse(self.decision.remaining))
     }
 
-    fn status(&self) -> DescriptorStatus {
-        let limit = &self.source.limit.limit;
+    fn write(&self, told: &mut Written) {
+        let PolicyLimit { limit, label, .. } = self.source.limit;
         let code = if self.decision.outcome.passes() {
             Code::Ok
         } else {
             Code::OverLimit
         };
-        DescriptorStatus {
-            code: code.into(),
-            current_limit: Some(RateLimit {
-                requests_per_unit: saturating(limit.quota()),
-                unit: unit(limit).into(),
-                name: Bytes::copy_from_slice(self.source.limit.label.as_bytes()),
-            }),
-            limit_remaining: saturating(self.decision.remaining),
-            duration_until_reset: Some(self.decision.reset_after.into()),
-        }
-    }
-}
-
-/// The status of a descriptor that nothing limits.
-fn passed() -> DescriptorStatus {
-    DescriptorStatus {
-        code: Code::Ok.into(),
-        ..DescriptorStatus::default()
+        told.number(status::CODE, code as u64);
+        told.message(status::CURRENT_LIMIT, |told| {
+            told.number(current::REQUESTS_PER_UNIT, saturating(limit.quota()).into());
+            told.number(current::UNIT, unit(limit) as u64);
+            told.bytes(current::NAME, label.as_bytes());
+        });
+        let remaining = saturating(self.decision.remaining);
+        told.number(status::LIMIT_REMAINING, remaining.into());
+        let reset_after = self.decision.reset_after;
+        told.message(status::DURATION_UNTIL_RESET, |told| {
+            told.number(duration::SECONDS, reset_after.as_secs());
+            told.number(duration::NANOS, reset_after.subsec_nanos().into());
+        });
     }
 }
 

@@ -1,9 +1,8 @@
 //! `envoy.service.auth.v3`.
 
 use bytes::Bytes;
-use http::HeaderMap;
 
-use super::{HeaderValue, Struct};
+use super::HeaderValue;
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct CheckRequest {
@@ -96,78 +95,32 @@ pub(crate) struct TlsSession {
     pub(crate) sni: Bytes,
 }
 
-/// Of the last three but one, one is there.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct CheckResponse {
-    #[prost(message, optional, tag = "1")]
-    pub(crate) status: Option<RpcStatus>,
-    #[prost(message, optional, tag = "2")]
-    pub(crate) denied_response: Option<DeniedHttpResponse>,
-    #[prost(message, optional, tag = "3")]
-    pub(crate) ok_response: Option<OkHttpResponse>,
-    #[prost(message, optional, tag = "4")]
-    pub(crate) dynamic_metadata: Option<Struct>,
+/// The fields of `CheckResponse`. Of those that have a response, one is there.
+pub(crate) mod response {
+    pub(crate) const STATUS: u32 = 1;
+    pub(crate) const DENIED_RESPONSE: u32 = 2;
+    pub(crate) const OK_RESPONSE: u32 = 3;
+    pub(crate) const DYNAMIC_METADATA: u32 = 4;
     /// It could not be decided.
-    #[prost(message, optional, tag = "5")]
-    pub(crate) error_response: Option<DeniedHttpResponse>,
+    pub(crate) const ERROR_RESPONSE: u32 = 5;
 }
 
-/// `google.rpc.Status`.
-#[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
-pub(crate) struct RpcStatus {
-    #[prost(int32, tag = "1")]
-    pub(crate) code: i32,
+/// The field of `google.rpc.Status`, and of `envoy.type.v3.HttpStatus`.
+pub(crate) const CODE: u32 = 1;
+
+/// The fields of `DeniedHttpResponse`.
+pub(crate) mod denied {
+    pub(crate) const STATUS: u32 = 1;
+    pub(crate) const HEADERS: u32 = 2;
+    pub(crate) const BODY: u32 = 3;
 }
 
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct DeniedHttpResponse {
-    #[prost(message, optional, tag = "1")]
-    pub(crate) status: Option<HttpStatus>,
-    #[prost(message, repeated, tag = "2")]
-    pub(crate) headers: Vec<HeaderValueOption>,
-    #[prost(bytes = "bytes", tag = "3")]
-    pub(crate) body: Bytes,
-}
-
-/// `envoy.type.v3.HttpStatus`.
-#[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
-pub(crate) struct HttpStatus {
-    #[prost(int32, tag = "1")]
-    pub(crate) code: i32,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct OkHttpResponse {
+/// The fields of `OkHttpResponse`.
+pub(crate) mod ok {
     /// For the origin.
-    #[prost(message, repeated, tag = "2")]
-    pub(crate) headers: Vec<HeaderValueOption>,
-    #[prost(bytes = "bytes", repeated, tag = "5")]
-    pub(crate) headers_to_remove: Vec<Bytes>,
+    pub(crate) const HEADERS: u32 = 2;
+    pub(crate) const HEADERS_TO_REMOVE: u32 = 5;
     /// For the client.
-    #[prost(message, repeated, tag = "6")]
-    pub(crate) response_headers_to_add: Vec<HeaderValueOption>,
-    #[prost(bytes = "bytes", repeated, tag = "8")]
-    pub(crate) query_parameters_to_remove: Vec<Bytes>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct HeaderValueOption {
-    #[prost(message, optional, tag = "1")]
-    pub(crate) header: Option<HeaderValue>,
-    #[prost(int32, tag = "3")]
-    pub(crate) append_action: i32,
-}
-
-/// `OVERWRITE_IF_EXISTS_OR_ADD`.
-const OVERWRITE: i32 = 2;
-
-impl HeaderValueOption {
-    /// Each of `fields`, in the place of what there is under its name.
-    pub(crate) fn all_of(fields: &HeaderMap) -> Vec<Self> {
-        let options = HeaderValue::all_of(fields).into_iter().map(|header| Self {
-            header: Some(header),
-            append_action: OVERWRITE,
-        });
-        options.collect()
-    }
+    pub(crate) const RESPONSE_HEADERS_TO_ADD: u32 = 6;
+    pub(crate) const QUERY_PARAMETERS_TO_REMOVE: u32 = 8;
 }

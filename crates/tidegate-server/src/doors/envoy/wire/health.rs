@@ -8,16 +8,11 @@ pub(crate) struct HealthCheckRequest {
     pub(crate) service: Bytes,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
-pub(crate) struct HealthCheckResponse {
-    #[prost(enumeration = "ServingStatus", tag = "1")]
-    pub(crate) status: i32,
-}
+/// The field of `HealthCheckResponse`.
+pub(crate) const STATUS: u32 = 1;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Enumeration)]
-#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServingStatus {
-    Unknown = 0,
     Serving = 1,
     NotServing = 2,
 }

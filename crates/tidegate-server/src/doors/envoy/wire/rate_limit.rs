@@ -48,6 +48,37 @@ pub(crate) struct RateLimitOverride {
     pub(crate) unit: i32,
 }
 
+/// The fields of [`RateLimitResponse`], by which it is written.
+pub(crate) mod response {
+    pub(crate) const OVERALL_CODE: u32 = 1;
+    pub(crate) const STATUSES: u32 = 2;
+    pub(crate) const RESPONSE_HEADERS_TO_ADD: u32 = 3;
+    pub(crate) const RAW_BODY: u32 = 5;
+    pub(crate) const DYNAMIC_METADATA: u32 = 6;
+}
+
+/// The fields of [`DescriptorStatus`].
+pub(crate) mod status {
+    pub(crate) const CODE: u32 = 1;
+    pub(crate) const CURRENT_LIMIT: u32 = 2;
+    pub(crate) const LIMIT_REMAINING: u32 = 3;
+    pub(crate) const DURATION_UNTIL_RESET: u32 = 4;
+}
+
+/// The fields of [`RateLimit`].
+pub(crate) mod current {
+    pub(crate) const REQUESTS_PER_UNIT: u32 = 1;
+    pub(crate) const UNIT: u32 = 2;
+    pub(crate) const NAME: u32 = 3;
+}
+
+/// The fields of [`Duration`].
+pub(crate) mod duration {
+    pub(crate) const SECONDS: u32 = 1;
+    pub(crate) const NANOS: u32 = 2;
+}
+
+/// The answer, as whoever speaks the JSON of the protocol reads it again.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct RateLimitResponse {
     #[prost(enumeration = "Code", tag = "1")]
