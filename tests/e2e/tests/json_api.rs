@@ -1,5 +1,7 @@
 //! `docs/json-api.md`: what programs ask in JSON, by the commands of that page and by `docs/openapi.json`.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tidegate_e2e::{Example, Gateway, Reply, curl};
 
@@ -330,6 +332,11 @@ fn calls_in_the_json_of_their_protocol_are_answered_like_envoyproxy_ratelimit_do
     let limit = json!({ "name": "per-user", "requestsPerUnit": 3, "unit": "HOUR" });
     assert_eq!(answer["statuses"][0]["currentLimit"], limit);
     assert_eq!(answer["statuses"][0]["limitRemaining"], 2);
+    let metadata = json!({ "verdict": "pass", "policy": "per-user", "limit": "per-user", "remaining": 2 });
+    assert_eq!(
+        (&answer["dynamicMetadata"], &answer["rawBody"]),
+        (&metadata, &Value::Null)
+    );
     for hits in ["hitsAddend", "hits_addend"] {
         let mut three = call("zoe");
         three[hits] = 3.into();
@@ -339,6 +346,12 @@ fn calls_in_the_json_of_their_protocol_are_answered_like_envoyproxy_ratelimit_do
             (429, &json!("OVER_LIMIT")),
             "{hits}"
         );
+        let body = BASE64_STANDARD
+            .decode(answer["rawBody"].as_str().unwrap())
+            .unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["error"], "rate_limit_exceeded");
+        assert_eq!(answer["dynamicMetadata"]["error"], "rate_limit_exceeded");
     }
     let mut brought = call("new");
     brought["descriptors"][0]["limit"] = json!({ "requestsPerUnit": "1", "unit": "MINUTE" });

@@ -12,7 +12,9 @@ mod wire;
 
 pub(super) use rate_limit::{MOST_DESCRIPTORS, MOST_ENTRIES, MOST_TEXT_BYTES, decide};
 pub(super) use told::refusal;
-pub(super) use wire::{UInt64Value, rate_limit as messages};
+#[cfg(test)]
+pub(super) use wire::StructEntry;
+pub(super) use wire::{HeaderValue, Struct, StructValue, UInt64Value, rate_limit as messages};
 
 use std::pin::pin;
 

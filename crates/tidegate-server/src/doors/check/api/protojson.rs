@@ -1,23 +1,25 @@
 //! `POST /json`, as envoyproxy/ratelimit has it: a call of the rate limit service in the JSON of its protocol.
 
+mod told;
+
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use prost::Message;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tidegate_store::Store;
 use tonic::Status;
 
+use super::BAD_QUESTION;
 use super::report::{Members, Report};
-use super::{BAD_QUESTION, JSON};
 use crate::doors::envoy::messages::{
-    Code, DescriptorStatus, Entry, RateLimit, RateLimitDescriptor, RateLimitOverride, RateLimitRequest,
-    RateLimitResponse, Unit,
+    Entry, RateLimitDescriptor, RateLimitOverride, RateLimitRequest, RateLimitResponse,
 };
 use crate::doors::envoy::{MOST_DESCRIPTORS, MOST_ENTRIES, UInt64Value, decide};
 use crate::gateway::{ResponseBody, Session};
 use crate::live::Live;
 use crate::record::Record;
+use told::told;
 
 /// Units by their names; their places are their numbers.
 const UNITS: [&str; 8] = [
@@ -173,65 +175,4 @@ fn brought(value: &Value, path: &str, report: &mut Report) -> Option<RateLimitOv
         requests_per_unit,
         unit: unit?,
     })
-}
-
-fn told(decided: &RateLimitResponse) -> Response<ResponseBody> {
-    let status = if decided.overall_code == Code::OverLimit as i32 {
-        StatusCode::TOO_MANY_REQUESTS
-    } else {
-        StatusCode::OK
-    };
-    let fields = decided.response_headers_to_add.iter();
-    let fields: Vec<Value> = fields
-        .map(|field| json!({ "key": text(&field.key), "value": text(&field.value) }))
-        .collect();
-    let document = json!({
-        "overallCode": code(decided.overall_code),
-        "statuses": decided.statuses.iter().map(status_of).collect::<Vec<_>>(),
-        "responseHeadersToAdd": fields,
-    });
-    let mut response = Response::new(ResponseBody::whole(document.to_string().into()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, JSON);
-    response
-}
-
-/// As the protocol writes it: what is zero is left out.
-fn status_of(status: &DescriptorStatus) -> Value {
-    let mut told = json!({ "code": code(status.code) });
-    if let Some(limit) = &status.current_limit {
-        told["currentLimit"] = limit_of(limit);
-    }
-    if status.limit_remaining > 0 {
-        told["limitRemaining"] = status.limit_remaining.into();
-    }
-    if let Some(span) = &status.duration_until_reset {
-        told["durationUntilReset"] = match span.nanos {
-            0 => format!("{}s", span.seconds),
-            nanos => format!("{}.{nanos:09}s", span.seconds),
-        }
-        .into();
-    }
-    told
-}
-
-fn limit_of(limit: &RateLimit) -> Value {
-    let mut told = json!({ "name": text(&limit.name), "requestsPerUnit": limit.requests_per_unit });
-    let unit = usize::try_from(limit.unit).ok().and_then(|unit| UNITS.get(unit));
-    if let Some(unit) = unit.filter(|_| limit.unit != Unit::Unknown as i32) {
-        told["unit"] = (*unit).into();
-    }
-    told
-}
-
-fn code(code: i32) -> &'static str {
-    if code == Code::OverLimit as i32 {
-        "OVER_LIMIT"
-    } else {
-        "OK"
-    }
-}
-
-fn text(bytes: &Bytes) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
