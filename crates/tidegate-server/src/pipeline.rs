@@ -218,6 +218,9 @@ impl<S: Store> Pipeline<S> {
             Standing::Allowed => Plan::default(),
             Standing::Unlisted => policies.plan(&request, &identity, hold, now),
         };
+        if let Some(turn) = caller.door.turn(&plan) {
+            turn.await;
+        }
         if caller.door.only_looks() {
             let verdict = Box::pin(self.look(&plan, now)).await.conclude(&plan);
             caller.door.decided(&verdict);

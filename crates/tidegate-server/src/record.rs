@@ -51,6 +51,8 @@ pub(crate) struct Record {
     head_only: bool,
     /// None if nobody reads of it.
     line: Option<Box<Line>>,
+    /// It is a part of another: what it decides counts, and it is no request itself.
+    is_part: bool,
 }
 
 /// How a request ended.
@@ -92,7 +94,38 @@ impl Record {
             ended: Ended::Cut,
             head_only: false,
             line: None,
+            is_part: false,
         })
+    }
+
+    /// One of several decisions that are asked for in this request, at the same time as others.
+    pub(crate) fn part(&self) -> Self {
+        Self {
+            books: self.books.clone(),
+            started: self.started,
+            verdict: "none",
+            status: 0,
+            refusal: None,
+            failure: None,
+            upload: None,
+            received: 0,
+            sent: 0,
+            ended: Ended::Cut,
+            head_only: false,
+            line: self.line.clone(),
+            is_part: true,
+        }
+    }
+
+    /// Takes over what was decided in `part`, as if that came after everything before.
+    pub(crate) fn join(&mut self, mut part: Self) {
+        if part.verdict != "none" {
+            self.verdict = part.verdict;
+        }
+        self.refusal = part.refusal.or(self.refusal);
+        if part.line.is_some() {
+            self.line = part.line.take();
+        }
     }
 
     /// A request whose head was no request, or did not come: answered with `status` on the connection of `peer`.
@@ -247,6 +280,9 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
+        if self.is_part {
+            return;
+        }
         let taken = self.since();
         self.received += self.upload.as_ref().map_or(0, |upload| upload.received());
         let counts = self.books.counts();

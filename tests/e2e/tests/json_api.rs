@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tidegate_e2e::{Example, Gateway, Reply, curl};
+use tidegate_test_servers::Server;
 
 const PAGE: &str = include_str!("../../../docs/json-api.md");
 const OPENAPI: &str = include_str!("../../../docs/openapi.json");
@@ -371,4 +372,63 @@ fn calls_in_the_json_of_their_protocol_are_answered_like_envoyproxy_ratelimit_do
         assert_eq!(ask(&wrong).0, 400, "{wrong}");
     }
     assert_eq!(post(&door, "/json", "{").status, 400);
+}
+
+#[test]
+fn checks_of_a_list_share_calls_to_the_store_and_each_counter_sees_them_in_order() {
+    let redis = Server::redis();
+    let folder = tempfile::tempdir().unwrap();
+    let policies = format!(
+        "admin: 127.0.0.1:0
+store: {{ redis: {}, timeout: 1s }}
+doors: {{ check: 0 }}
+policies:
+  - {{ name: client, match: {{ path: /api/** }}, key: [client.ip], on_store_failure: deny, limit: {{ algorithm: fixed_window, quota: 3, window: 1h }} }}
+  - {{ name: per-user, match: {{ domain: shop, descriptor: [user] }}, on_store_failure: deny, limit: {{ algorithm: fixed_window, quota: 3, window: 1h }} }}
+",
+        redis.url()
+    );
+    let file = folder.path().join("tidegate.yaml");
+    std::fs::write(&file, policies).unwrap();
+    let door = Gateway::run(Gateway::command(&["serve", "--config", file.to_str().unwrap()]));
+    let ask = |checks: Vec<Value>| -> Vec<Value> {
+        let question = json!({ "checks": checks }).to_string();
+        let reply = post(&door, "/v1/check", &question);
+        let answers: Value = serde_json::from_str(&reply.body).unwrap();
+        answers["results"].as_array().unwrap().clone()
+    };
+    let calls = || door.metric("tidegate_store_calls_total");
+
+    let of = |number: usize| {
+        let client = format!("203.0.113.{number}");
+        json!({ "request": { "method": "GET", "path": "/api/a", "client": client } })
+    };
+    let before = calls();
+    assert!(
+        ask((0..100).map(of).collect())
+            .iter()
+            .all(|answer| answer["limits"][0]["remaining"] == 2)
+    );
+    let taken = calls() - before;
+    assert!(taken <= 20.0, "{taken} calls");
+
+    // Two clients by turns, and a user among them.
+    let mixed = |number: usize| match number % 3 {
+        2 => call("zoe"),
+        client => of(200 + client),
+    };
+    let answers = ask((0..18).map(mixed).collect());
+    for kind in 0..3 {
+        let seen: Vec<(&Value, &Value)> = answers
+            .iter()
+            .skip(kind)
+            .step_by(3)
+            .map(|answer| (&answer["allowed"], &answer["limits"][0]["remaining"]))
+            .collect();
+        let (yes, no) = (json!(true), json!(false));
+        let left = [2, 1, 0].map(|left| json!(left));
+        let expected = [(&yes, &left[0]), (&yes, &left[1]), (&yes, &left[2])];
+        assert_eq!(seen[..3], expected, "{kind}");
+        assert_eq!(seen[3..], [(&no, &left[2]); 3], "{kind}");
+    }
 }

@@ -12,6 +12,7 @@ use super::object::Object;
 use crate::pipeline::host;
 
 /// What a line says. Never a credential: no header field but `Host`, no query, of keys only a hash.
+#[derive(Clone)]
 pub(crate) struct Line {
     pub(crate) started: Timestamp,
     pub(crate) client: IpAddr,
@@ -41,6 +42,7 @@ pub(crate) struct Line {
 }
 
 /// What was asked for.
+#[derive(Clone)]
 struct Asked {
     method: Method,
     host: Box<str>,

@@ -1,9 +1,10 @@
 //! Reading bodies ahead of their requests: what the pipeline asks of its door, and how much memory that takes in all.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tidegate_policy::{Body, Verdict};
+use tidegate_policy::{Body, Plan, Verdict};
 
 /// A door that can read the beginning of a body before its request goes on.
 pub(crate) trait ReadAhead {
@@ -26,6 +27,11 @@ pub(crate) trait ReadAhead {
     /// Whether it wants to know what would be decided, and nothing is to be spent.
     fn only_looks(&self) -> bool {
         false
+    }
+
+    /// What has to happen first, before the counters of `plan` are asked. None, in the usual case: nothing.
+    fn turn<'t>(&'t self, _plan: &Plan<'_>) -> Option<Pin<Box<dyn Future<Output = ()> + 't>>> {
+        None
     }
 
     /// Is told what the limits said.

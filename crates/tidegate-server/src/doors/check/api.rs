@@ -4,11 +4,13 @@ mod answer;
 mod call;
 mod fields;
 mod given;
+mod order;
 mod protojson;
 mod question;
 mod report;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -22,6 +24,7 @@ use crate::pipeline::{Admission, Caller, ReadAhead as _};
 use crate::record::Record;
 use answer::{allowed, refused};
 use given::Given;
+use order::{Order, Turn};
 use question::{Asked, Described, Question, Questions};
 use report::Report;
 
@@ -116,15 +119,32 @@ async fn ask<S: Store>(
         return Err(report);
     };
     match questions {
-        Questions::One(question) => Ok(decide(session, live, *question, record).await),
-        Questions::Several(questions) => {
-            let mut results = Vec::with_capacity(questions.len());
-            for question in questions {
-                results.push(decide(session, live, question, record).await);
-            }
-            Ok(json!({ "results": results }))
-        }
+        Questions::One(question) => Ok(decide(session, live, *question, None, record).await),
+        Questions::Several(questions) => Ok(decide_all(session, live, questions, record).await),
     }
+}
+
+/// All decisions, as if one was made after the other.
+async fn decide_all<S: Store>(
+    session: &Session<S>,
+    live: &Live,
+    questions: Vec<Question>,
+    record: &mut Record,
+) -> Value {
+    let order = Order::of(questions.len());
+    let decisions = questions.into_iter().enumerate().map(|(index, question)| {
+        let (turn, mut part) = (Some(order.turn(index)), record.part());
+        async move {
+            let decided = decide(session, live, question, turn, &mut part).await;
+            (decided, part)
+        }
+    });
+    let mut results = Vec::new();
+    for (decided, part) in join_all(decisions.collect::<Vec<_>>()).await {
+        results.push(decided);
+        record.join(part);
+    }
+    json!({ "results": results })
 }
 
 /// One decision, spent or only looked at.
@@ -132,6 +152,7 @@ async fn decide<S: Store>(
     session: &Session<S>,
     live: &Live,
     Question { asked, peek }: Question,
+    turn: Option<Turn<'_>>,
     record: &mut Record,
 ) -> Value {
     let Described {
@@ -140,9 +161,9 @@ async fn decide<S: Store>(
         tls,
     } = match asked {
         Asked::Request(described) => *described,
-        Asked::Call(call) => return call::decide(session, live, (call, peek), record).await,
+        Asked::Call(call) => return call::decide(session, live, (call, peek), turn, record).await,
     };
-    let given = Given::new(peek);
+    let given = Given::new(peek, turn);
     let caller = Caller {
         client,
         tls: tls.as_ref(),

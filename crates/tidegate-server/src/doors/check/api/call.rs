@@ -9,6 +9,7 @@ use tidegate_store::Store;
 
 use super::answer::{allowed, refused};
 use super::given::{Told, limit};
+use super::order::{Turn, keys};
 use super::report::{Members, Report};
 use super::too_many;
 use crate::doors::envoy::{MOST_DESCRIPTORS, MOST_ENTRIES, MOST_TEXT_BYTES, refusal};
@@ -102,6 +103,7 @@ pub(super) async fn decide<S: Store>(
     session: &Session<S>,
     live: &Live,
     (call, peek): (Call, bool),
+    turn: Option<Turn<'_>>,
     record: &mut Record,
 ) -> Value {
     let descriptors: SmallVec<[Descriptor<'_>; 4]> = call.descriptors.iter().map(descriptor).collect();
@@ -115,6 +117,13 @@ pub(super) async fn decide<S: Store>(
         worker.books.unknown_domain(asked.domain);
     }
     let (pipeline, hold) = (&worker.pipeline, worker.next_hold());
+    if let Some(turn) = &turn {
+        let planned = live
+            .config
+            .policies
+            .plan_descriptors(&asked, hold, record.started());
+        turn.wait(keys(&planned.plan)).await;
+    }
     let decided = if peek {
         Some(pipeline.look_at_call(live, &asked, hold, record.started()).await)
     } else {

@@ -1,20 +1,25 @@
 //! What a program says of a body, and what it wants to know of the decision.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tidegate_core::{Decision, Outcome};
-use tidegate_policy::{Body, Course, Reason, Source, Verdict};
+use tidegate_policy::{Body, Course, Plan, Reason, Source, Verdict};
 
+use super::order::{Turn, keys, takes_slots};
 use crate::pipeline::{Held, NotRead, ReadAhead};
 
 /// A body that was given whole, or not at all.
-pub(super) struct Given {
+pub(super) struct Given<'o> {
     peek: bool,
+    /// Its place, if it is one of several.
+    turn: Option<Turn<'o>>,
+    takes_slots: Cell<bool>,
     told: RefCell<Told>,
 }
 
@@ -31,10 +36,12 @@ pub(super) struct Told {
     pub(super) failure: Option<&'static str>,
 }
 
-impl Given {
-    pub(super) fn new(peek: bool) -> Self {
+impl<'o> Given<'o> {
+    pub(super) fn new(peek: bool, turn: Option<Turn<'o>>) -> Self {
         Self {
             peek,
+            turn,
+            takes_slots: Cell::new(false),
             told: RefCell::default(),
         }
     }
@@ -44,7 +51,7 @@ impl Given {
     }
 }
 
-impl ReadAhead for Given {
+impl ReadAhead for Given<'_> {
     type Incoming = Option<Bytes>;
     type Early = Infallible;
 
@@ -70,7 +77,17 @@ impl ReadAhead for Given {
         self.peek
     }
 
+    fn turn<'t>(&'t self, plan: &Plan<'_>) -> Option<Pin<Box<dyn Future<Output = ()> + 't>>> {
+        let turn = self.turn.as_ref()?;
+        self.takes_slots.set(takes_slots(plan));
+        Some(Box::pin(turn.wait(keys(plan))))
+    }
+
     fn decided(&self, verdict: &Verdict<'_>) {
+        // Slots are given back when the check has ended.
+        if let Some(turn) = self.turn.as_ref().filter(|_| !self.takes_slots.get()) {
+            turn.decided();
+        }
         self.told.replace(Told::of(verdict));
     }
 }
