@@ -47,10 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("tidegate-core", &["tidegate-fixtures"]),
     ("tidegate-fixtures", &[]),
-    (
-        "tidegate-e2e",
-        &["tidegate-client", "tidegate-tower", "tidegate-test-servers"],
-    ),
+    ("tidegate-e2e", &["tidegate-tower", "tidegate-test-servers"]),
     ("tidegate-test-servers", &[]),
     ("xtask", &[]),
 ];
