@@ -139,6 +139,7 @@ impl Client {
                 status,
                 document: String::from_utf8_lossy(&bytes).into_owned(),
             }),
+            StatusCode::SERVICE_UNAVAILABLE => Err(Error::Overloaded),
             _ => Err(Error::Unexpected { status }),
         }
     }

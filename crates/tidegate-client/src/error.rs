@@ -25,6 +25,8 @@ pub enum Error {
         /// What is wrong, as the service says it.
         document: String,
     },
+    /// The service has too much to do just now. Nothing was spent.
+    Overloaded,
     /// Something else answers there, or nothing could be decided.
     Unexpected {
         /// With this status.
@@ -47,6 +49,7 @@ impl fmt::Display for Error {
                     "Tidegate does not understand the request ({status}): {document}"
                 )
             }
+            Self::Overloaded => f.write_str("Tidegate has too much to do"),
             Self::Unexpected { status } => write!(f, "Tidegate answered {status}"),
             Self::Garbled(cause) => write!(f, "Tidegate's answer cannot be read: {cause}"),
         }

@@ -114,7 +114,8 @@ async fn what_is_no_answer_says_why() {
         client.check(&question()).await.unwrap_err()
     };
     assert!(matches!(error(200, "<html>").await, Error::Garbled(_)));
-    assert!(matches!(error(503, "").await, Error::Unexpected { status } if status == 503));
+    assert!(matches!(error(500, "").await, Error::Unexpected { status } if status == 500));
+    assert!(matches!(error(503, "").await, Error::Overloaded));
     assert!(matches!(error(400, "why").await, Error::Unclear { document, .. } if document == "why"));
     assert!(matches!(error(413, "").await, Error::Unclear { .. }));
 }

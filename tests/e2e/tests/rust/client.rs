@@ -82,11 +82,19 @@ async fn whoever_asks_at_the_same_time_shares_one_limit() {
     let port = Port::claim();
     let policies = "  - { name: all, key: [client.ip], limit: { quota: 100, window: 1h } }";
     let _door = door(&port, policies);
-    let client = client(&port).with_most_at_once(64);
+    let client = client(&port).with_most_at_once(16);
     let mut asking = JoinSet::new();
     for _ in 0..400 {
         let client = client.clone();
-        asking.spawn(async move { client.check(&of("192.0.2.1")).await.unwrap().allowed });
+        asking.spawn(async move {
+            loop {
+                match client.check(&of("192.0.2.1")).await {
+                    // On a busy machine it may be so, and spends nothing.
+                    Err(Error::Overloaded) => tokio::task::yield_now().await,
+                    answer => break answer.unwrap().allowed,
+                }
+            }
+        });
     }
     let answers = asking.join_all().await;
     assert_eq!(answers.iter().filter(|allowed| **allowed).count(), 100);
