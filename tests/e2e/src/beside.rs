@@ -14,6 +14,17 @@ const APPLICATION: &str = "app.py";
 /// Where a page begins to speak of an outage.
 const STOPPED: &str = "\n## While Tidegate is stopped\n";
 
+/// What a test tells Envoy beside what a page does: several on one machine would hand over to each other, and its log would be long.
+pub const ENVOY_ARGUMENTS: &[&str] = &[
+    "--disable-hot-restart",
+    "--concurrency",
+    "1",
+    "--log-level",
+    "warning",
+    "--component-log-level",
+    "config:info",
+];
+
 /// A proxy that asks Tidegate.
 #[derive(Clone, Copy, Debug)]
 pub struct Proxy {
@@ -46,6 +57,20 @@ impl Proxy {
     /// Starts both.
     pub fn start(self) -> Beside {
         self.start_with(|_| {})
+    }
+
+    /// Whether `text` starts both so.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn is_started_by(self, text: &'static str) {
+        let serve = format!("tidegate serve --config {}", self.policies);
+        for command in [serve.as_str(), self.command] {
+            assert!(
+                shown(text).iter().any(|shown| shown.command == command),
+                "{command}"
+            );
+        }
     }
 
     /// The same with files that `change` has changed.

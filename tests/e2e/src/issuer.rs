@@ -25,8 +25,16 @@ impl TokenIssuer {
 
     /// A token of the issuer `me` for `you`, about `subject`, that does not expire in this century.
     pub fn token(&self, subject: &str) -> String {
+        self.token_with(subject, json!({}))
+    }
+
+    /// The same with more claims.
+    pub fn token_with(&self, subject: &str, mut claims: Value) -> String {
         let head = json!({ "alg": "EdDSA", "kid": self.kid });
-        let claims = json!({ "iss": "me", "aud": "you", "sub": subject, "exp": 4_000_000_000_u64 });
+        claims["iss"] = json!("me");
+        claims["aud"] = json!("you");
+        claims["sub"] = json!(subject);
+        claims["exp"] = json!(4_000_000_000_u64);
         let signed = format!("{}.{}", encoded(head.to_string()), encoded(claims.to_string()));
         let signature = self.key.sign(signed.as_bytes()).unwrap();
         format!("{signed}.{}", encoded(signature))

@@ -1,55 +1,53 @@
 //! Envoy asks: `docs/envoy.md` as it stands there, and what becomes of requests when nobody answers.
 
-use std::process::Command;
-
-use tidegate_e2e::{Envoy, Gateway, Nginx, blocks, curl, search_path, shown};
+use tidegate_e2e::{Beside, ENVOY_ARGUMENTS, Port, Proxy, blocks};
 
 const PAGE: &str = include_str!("../../../docs/envoy.md");
-const POLICIES: &str = include_str!("../../../examples/envoy/tidegate.yaml");
-const REQUESTS: &str = include_str!("../../../examples/envoy/requests.yaml");
-const AUTHORIZATION: &str = include_str!("../../../examples/envoy/ext_authz.yaml");
-const RATE_LIMIT: &str = include_str!("../../../examples/envoy/ratelimit.yaml");
 
-/// Tidegate, Envoy and an origin, with ports of their own.
-struct Shop {
-    gateway: Gateway,
-    envoy: Envoy,
-    _origin: Nginx,
-}
+const RATE_LIMIT: Proxy = Proxy {
+    folder: "envoy",
+    ports: &[10000, 8081, 9000],
+    policies: "tidegate.yaml",
+    command: "envoy --config-path ratelimit.yaml",
+    more: ENVOY_ARGUMENTS,
+    ready: "starting workers",
+};
 
-impl Shop {
-    /// With `policies` at the door, and this configuration of Envoy.
-    fn open(policies: &str, configuration: &str) -> Self {
-        let origin = Nginx::start();
-        let gateway = Gateway::doors(&replaced(policies, "envoy: 127.0.0.1:8081", "envoy: 0"));
-        let (_, origin_port) = origin
-            .url()
-            .rsplit_once(':')
-            .map(|(host, port)| (host.to_owned(), port.to_owned()))
-            .unwrap();
-        let configuration = replaced(
-            configuration,
-            "port_value: 8081",
-            &format!("port_value: {}", gateway.address().port()),
-        );
-        let configuration = replaced(
-            &configuration,
-            "port_value: 9000",
-            &format!("port_value: {origin_port}"),
-        );
+const AUTHORIZATION: Proxy = Proxy {
+    policies: "requests.yaml",
+    command: "envoy --config-path ext_authz.yaml",
+    ..RATE_LIMIT
+};
+
+/// The parts of the page, and the files that each shows: policies first, then what makes Envoy ask.
+const PARTS: [(&str, Proxy, &str, &str); 2] = [
+    (
+        "From nothing to a 429\n",
+        RATE_LIMIT,
+        include_str!("../../../examples/envoy/tidegate.yaml"),
+        include_str!("../../../examples/envoy/ratelimit.yaml"),
+    ),
+    (
+        "The same with external authorization\n",
+        AUTHORIZATION,
+        include_str!("../../../examples/envoy/requests.yaml"),
+        include_str!("../../../examples/envoy/ext_authz.yaml"),
+    ),
+];
+
+/// Starts it with some of its file written anew.
+fn start_with(proxy: Proxy, changes: &[(&str, &str)]) -> Beside {
+    let (_, file) = proxy.command.rsplit_once(' ').unwrap();
+    proxy.start_with(|example| {
         // Patient, so that a busy machine decides nothing.
-        let configuration = configuration.replace("timeout: 0.1s", "timeout: 20s");
-        Self {
-            envoy: Envoy::start(&configuration),
-            gateway,
-            _origin: origin,
+        for (old, new) in [&[("timeout: 0.1s", "timeout: 20s")], changes].concat() {
+            example.change(file, old, new);
         }
-    }
+    })
 }
 
-fn replaced(text: &str, from: &str, to: &str) -> String {
-    assert!(text.contains(from), "{from}");
-    text.replace(from, to)
+fn start(proxy: Proxy) -> Beside {
+    start_with(proxy, &[])
 }
 
 /// The part of the page under this heading.
@@ -61,15 +59,9 @@ fn section(heading: &str) -> &'static str {
         .unwrap_or_else(|| panic!("no part is called {heading}"))
 }
 
-/// The files that each of these parts shows: policies first, then what makes Envoy ask.
-const PARTS: [(&str, &str, &str); 2] = [
-    ("From nothing to a 429\n", POLICIES, RATE_LIMIT),
-    ("The same with external authorization\n", REQUESTS, AUTHORIZATION),
-];
-
 #[test]
 fn the_page_shows_the_files_that_are_there() {
-    for (heading, policies, configuration) in PARTS {
+    for (heading, _, policies, configuration) in PARTS {
         let mut shown = blocks(section(heading), "yaml");
         assert_eq!(shown.next(), Some(policies));
         let configuration = without_indent(configuration);
@@ -90,31 +82,17 @@ fn without_indent(text: &str) -> String {
 
 #[test]
 fn the_page_leads_to_a_429() {
-    for (heading, policies, configuration) in PARTS {
-        let shop = Shop::open(policies, configuration);
-        let address = shop.envoy.address().to_string();
-        let commands = shown(section(heading));
-        let commands: Vec<_> = commands
-            .iter()
-            .filter(|shown| shown.command.contains("10000"))
-            .collect();
-        assert!(commands.len() >= 3);
-        for shown in commands {
-            let output = Command::new("bash")
-                .args(["-c", &shown.command.replace("127.0.0.1:10000", &address)])
-                .env("PATH", search_path())
-                .output()
-                .unwrap();
-            let printed = String::from_utf8_lossy(&output.stdout);
-            assert_eq!(printed.trim_end(), shown.prints, "$ {}", shown.command);
-        }
+    for (heading, proxy, ..) in PARTS {
+        let text = section(heading);
+        proxy.is_started_by(text);
+        start(proxy).play(text);
     }
 }
 
 #[test]
 fn clients_see_their_limits_on_every_answer() {
-    let shop = Shop::open(POLICIES, RATE_LIMIT);
-    let first = curl(&[&shop.envoy.url("/search")]);
+    let shop = start(RATE_LIMIT);
+    let first = shop.get("/search", &[]);
     assert_eq!(first.status, 200);
     assert_eq!(
         (
@@ -128,8 +106,8 @@ fn clients_see_their_limits_on_every_answer() {
         "{first:?}"
     );
     assert_eq!(first.field("retry-after"), None);
-    curl(&[&shop.envoy.url("/search")]);
-    let refused = curl(&[&shop.envoy.url("/search")]);
+    shop.get("/search", &[]);
+    let refused = shop.get("/search", &[]);
     assert_eq!(refused.status, 429);
     assert!((1..=30).contains(&refused.number("retry-after")));
     assert_eq!(refused.field("content-type"), Some("application/json"));
@@ -144,27 +122,17 @@ fn clients_see_their_limits_on_every_answer() {
         "{}",
         refused.body
     );
-    let other = curl(&[&shop.envoy.url("/")]);
+    let other = shop.get("/", &[]);
     assert_eq!((other.status, other.number("x-ratelimit-remaining")), (200, 97));
 }
 
 #[test]
 fn the_origin_and_the_client_of_an_authorized_request_are_told() {
-    let shop = Shop::open(REQUESTS, AUTHORIZATION);
-    let asked = |more: &[&str]| curl(&[&[shop.envoy.url("/search").as_str()], more].concat());
-    let told = curl(&[
-        &shop.envoy.url("/told"),
-        "-H",
-        "x-tidegate-tier: gold",
-        "-H",
-        "x-tidegate-verdict: shadow",
-    ]);
-    assert!(
-        told.body.contains("\nverdict=pass\nsubject=\ntier=\n"),
-        "{}",
-        told.body
-    );
-    let first = asked(&[]);
+    let shop = start(AUTHORIZATION);
+    let lies = ["-H", "x-tidegate-tier: gold", "-H", "x-tidegate-verdict: shadow"];
+    let told = shop.get("/told", &lies);
+    assert_eq!(told.body, "GET /told verdict=pass subject=- tier=-\n");
+    let first = shop.get("/search", &[]);
     assert_eq!(first.status, 200);
     assert_eq!(
         (
@@ -174,8 +142,8 @@ fn the_origin_and_the_client_of_an_authorized_request_are_told() {
         (2, 1)
     );
     assert!(first.field("ratelimit").unwrap().starts_with("\"search\";r=1;"));
-    asked(&[]);
-    let refused = asked(&[]);
+    shop.get("/search", &[]);
+    let refused = shop.get("/search", &[]);
     assert_eq!(refused.status, 429);
     assert!((1..=30).contains(&refused.number("retry-after")));
     assert_eq!(refused.field("content-type"), Some("application/json"));
@@ -184,30 +152,71 @@ fn the_origin_and_the_client_of_an_authorized_request_are_told() {
         "{}",
         refused.body
     );
-    let call = asked(&[
+    let grpc = [
         "-X",
         "POST",
         "-H",
         "content-type: application/grpc",
         "-H",
         "te: trailers",
-    ]);
+    ];
+    let call = shop.get("/search", &grpc);
     assert_eq!((call.status, call.number("grpc-status")), (200, 8), "{call:?}");
 }
 
 #[test]
 fn when_nobody_answers_envoy_does_what_it_is_told() {
-    let denies = "failure_mode_deny: false";
-    let allows = "failure_mode_allow: true";
-    for (policies, configuration, from, to, status) in [
-        (POLICIES, RATE_LIMIT, denies, denies, 200),
-        (POLICIES, RATE_LIMIT, denies, "failure_mode_deny: true", 500),
-        (REQUESTS, AUTHORIZATION, allows, allows, 200),
-        (REQUESTS, AUTHORIZATION, allows, "failure_mode_allow: false", 403),
+    let denies = ("failure_mode_deny: false", "failure_mode_deny: true");
+    let closed = ("failure_mode_allow: true", "failure_mode_allow: false");
+    let no_status = ("status_on_error: { code: 503 }", "");
+    for (proxy, changes, status) in [
+        (RATE_LIMIT, &[][..], 200),
+        (RATE_LIMIT, &[denies], 503),
+        (RATE_LIMIT, &[denies, no_status], 500),
+        (AUTHORIZATION, &[], 200),
+        (AUTHORIZATION, &[closed], 503),
+        (AUTHORIZATION, &[closed, no_status], 403),
     ] {
-        let mut shop = Shop::open(policies, &replaced(configuration, from, to));
-        assert_eq!(curl(&[&shop.envoy.url("/")]).status, 200);
-        shop.gateway.process().kill();
-        assert_eq!(curl(&[&shop.envoy.url("/")]).status, status, "{to}");
+        let mut shop = start_with(proxy, changes);
+        assert_eq!(shop.get("/", &[]).status, 200);
+        shop.stop_tidegate();
+        let lie = ["-H", "x-tidegate-verdict: forged"];
+        let reply = shop.get("/", &lie);
+        assert_eq!(reply.status, status, "{changes:?}");
+        assert!(
+            proxy.policies != AUTHORIZATION.policies || !reply.body.contains("forged"),
+            "{reply:?}"
+        );
+    }
+}
+
+/// A failure is an error of the call, and no answer: Envoy decides what becomes of the request.
+#[test]
+fn a_failing_store_is_to_envoy_what_it_says_of_errors() {
+    let store = Port::claim();
+    for (deny, status) in [("false", 200), ("true", 503)] {
+        let shop = RATE_LIMIT.start_with(|example| {
+            example.change(
+                "tidegate.yaml",
+                "doors:",
+                &format!("store: redis://127.0.0.1:{}\ndoors:", store.number()),
+            );
+            example.change(
+                "tidegate.yaml",
+                "descriptor: [remote_address] }",
+                "descriptor: [remote_address] }\n    on_store_failure: deny",
+            );
+            example.change(
+                "ratelimit.yaml",
+                "failure_mode_deny: false",
+                &format!("failure_mode_deny: {deny}"),
+            );
+        });
+        let reply = shop.get("/", &[]);
+        assert_eq!(
+            (reply.status, reply.field("x-envoy-ratelimited")),
+            (status, None),
+            "{deny}"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! `docs/envoy-http.md`: the files of `examples/envoy-http`, and the real Envoy.
 
-use tidegate_e2e::Proxy;
+use tidegate_e2e::{ENVOY_ARGUMENTS, Proxy};
 
 const PAGE: &str = include_str!("../../../docs/envoy-http.md");
 const POLICIES: &str = include_str!("../../../examples/envoy-http/tidegate.yaml");
@@ -9,9 +9,8 @@ const ENVOY: Proxy = Proxy {
     ports: &[8080, 8082, 9000],
     policies: "tidegate.yaml",
     command: "envoy -c envoy.yaml",
-    // Several Envoys of one machine would hand over to each other.
-    more: &["--disable-hot-restart", "--concurrency", "1"],
-    ready: "starting main dispatch loop",
+    more: ENVOY_ARGUMENTS,
+    ready: "starting workers",
 };
 
 #[test]

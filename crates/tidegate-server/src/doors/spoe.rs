@@ -16,16 +16,16 @@ use bytes::{Buf, Bytes, BytesMut};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, Request, Response, StatusCode};
-use tidegate_policy::{Body, Door, Tls};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use tidegate_policy::{Body, Door, Liking, Tls};
 use tidegate_store::Store;
 
-use crate::gateway::{Raw, Worker};
+use crate::gateway::{self, Raw, Worker};
 use crate::pipeline::{Admission, Caller, Held, NotRead, ReadAhead};
 use crate::record::Record;
 use data::Malformed;
 use frame::{Agreed, Decoded, Fault, Frame, MAX_FRAME_BYTES, Name, agree, decode};
-use message::{Misasked, Told, find};
+use message::{Misasked, Refused, Told, find};
 use variables::Variables;
 
 /// The most messages of one connection that are being decided at a time. More wait in HAProxy.
@@ -206,12 +206,17 @@ async fn admit<S: Store>(
     record: &mut Record,
     variables: &mut Variables,
 ) -> Result<StatusCode, &'static str> {
-    let mut request = asked.request.map_err(Misasked::word)?;
+    let mut request = match asked.request {
+        Ok(request) => request,
+        Err(Misasked::Method) => return Err("method_not_named"),
+        Err(Misasked::Target) => return Err("target_not_named"),
+        Err(Misasked::Refused(refused)) => return Ok(refuse(refused, record, variables)),
+    };
     record.saw(&request, peer, None);
     if worker.pressure.is_too_high(record.started()) {
         return Err(OVERLOADED);
     }
-    let source = asked.source.ok_or(Misasked::Client.word())?;
+    let source = asked.source.ok_or("client_not_named")?;
     let live = worker.live();
     let tls = asked.is_secure.then(Tls::default);
     let caller = Caller {
@@ -239,6 +244,19 @@ async fn admit<S: Store>(
         }
         Admission::Crowded(_) | Admission::Unread(_) => Err("too_many_waiting"),
     }
+}
+
+/// Tells of what the gateway answers to such a request.
+fn refuse(refused: Refused, record: &mut Record, variables: &mut Variables) -> StatusCode {
+    let fault = match refused {
+        Refused::Target => gateway::Fault::Target,
+        Refused::Fields => gateway::Fault::TooManyFields,
+    };
+    record.refused(fault.error());
+    // Nobody knows what the client likes: its fields may be what is wrong.
+    let response = fault.in_words(&Liking::of(&Method::GET, &HeaderMap::new()));
+    reject(&response, variables);
+    response.status()
 }
 
 /// Tells of the response that the client is to get.

@@ -1,8 +1,9 @@
 //! What the origin of a request is not to see, for a proxy that keeps the request and is told about it.
 
 use bytes::Bytes;
+use http::header::COOKIE;
 use http::uri::Uri;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use tidegate_policy::is_reserved;
 
 use crate::live::Live;
@@ -39,13 +40,26 @@ impl TakenOff {
 
     fn compare(&mut self, sent: &HeaderMap, left: &HeaderMap) {
         for name in sent.keys() {
-            match left.get(name) {
+            let kept = || left.get_all(name).iter();
+            if kept().eq(sent.get_all(name)) {
+                continue;
+            }
+            match joined(name, kept()) {
+                Some(line) => _ = self.changed.insert(name, line),
                 None => self.fields.push(name.clone()),
-                Some(kept) if sent.get(name) != Some(kept) => _ = self.changed.insert(name, kept.clone()),
-                Some(_) => {}
             }
         }
     }
+}
+
+/// What stands for `values` in one field, since a proxy that is told of several takes the last; None of none.
+fn joined<'v>(name: &HeaderName, values: impl Iterator<Item = &'v HeaderValue>) -> Option<HeaderValue> {
+    let between: &[u8] = if name == COOKIE { b"; " } else { b", " };
+    let values: Vec<&[u8]> = values.map(HeaderValue::as_bytes).collect();
+    if values.is_empty() {
+        return None;
+    }
+    HeaderValue::from_bytes(&values.join(between)).ok()
 }
 
 /// The names of parameters that `sent` has and `left` has not.

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use bytes::Bytes;
 use http::header::{CONNECTION, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use tidegate_policy::Liking;
@@ -27,6 +28,8 @@ pub(crate) enum Fault {
     TooManyFields,
     /// A field's value begins or ends with white space.
     Padded,
+    /// A field's name or value has characters that it may not have; only doors see one.
+    Field,
     /// `Transfer-Encoding` twice, or beside `Content-Length`.
     Framing,
     /// A transfer coding other than `chunked`.
@@ -86,21 +89,28 @@ impl From<NotRead> for Fault {
 impl Fault {
     /// The response, in the form that the client likes best; its `error` names the reason.
     pub(crate) fn response(self, liking: &Liking) -> Response<ResponseBody> {
-        let (status, error, detail, after) = self.told();
+        let (.., after) = self.told();
+        let mut response = self.in_words(liking).map(ResponseBody::whole);
+        if after == After::Close {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
+        response
+    }
+
+    /// The same for a client whose connection is somebody else's.
+    pub(crate) fn in_words(self, liking: &Liking) -> Response<Bytes> {
+        let (status, error, detail, _) = self.told();
         let title = status.canonical_reason().unwrap_or_default();
         let code = status.as_u16();
         let document = format!(
             r#"{{"type":"about:blank","title":"{title}","status":{code},"error":"{error}","detail":"{detail}","message":"{detail}"}}"#
         );
-        let mut response = liking.tell(status, document.into()).map(ResponseBody::whole);
+        let mut response = liking.tell(status, document.into());
         if self == Self::Overloaded {
             response
                 .headers_mut()
                 .insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        if after == After::Close {
-            let close = HeaderValue::from_static("close");
-            response.headers_mut().insert(CONNECTION, close);
         }
         response
     }
@@ -172,6 +182,12 @@ impl Fault {
                 StatusCode::BAD_REQUEST,
                 "padded_field",
                 "The value of a header field begins or ends with white space.",
+                Close,
+            ),
+            Self::Field => (
+                StatusCode::BAD_REQUEST,
+                "bad_field",
+                "The name or the value of a header field is not understood.",
                 Close,
             ),
             Self::Framing => (

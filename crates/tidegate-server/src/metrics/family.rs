@@ -50,7 +50,7 @@ pub(crate) const CLASSES: &[&str] = &["2xx", "4xx", "3xx", "5xx", "1xx", "none"]
 /// Why requests were answered here, by `error` of their answer: what policies refuse, and what the gateway itself does.
 pub(crate) const REFUSALS: &[&str] = &ALL_REFUSALS;
 
-const OWN_REFUSALS: [&str; 20] = [
+const OWN_REFUSALS: [&str; 21] = [
     "too_many_waiting",
     "too_many_at_once",
     "bad_request",
@@ -62,6 +62,7 @@ const OWN_REFUSALS: [&str; 20] = [
     "misdirected",
     "too_many_fields",
     "padded_field",
+    "bad_field",
     "bad_framing",
     "unknown_transfer_coding",
     "unknown_expectation",

@@ -4,7 +4,8 @@ mod described;
 mod sent;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, Method, Response, StatusCode};
+use tidegate_policy::Liking;
 use tidegate_store::Store;
 use tonic::{Code, Status};
 
@@ -16,7 +17,7 @@ use crate::gateway::Session;
 use crate::live::Live;
 use crate::pipeline::{Admission, Admitted, Caller};
 use crate::record::Record;
-use described::Described;
+use described::{Described, Undescribed};
 
 /// Decides about one request.
 pub(super) async fn check<S: Store>(
@@ -25,13 +26,26 @@ pub(super) async fn check<S: Store>(
     asked: CheckRequest,
     record: &mut Record,
 ) -> Result<Written, Status> {
-    let attributes = asked.attributes.unwrap_or_default();
+    let described = Described::by(asked.attributes.unwrap_or_default()).and_then(|mut described| {
+        session.normalize(live, &mut described.request)?;
+        Ok(described)
+    });
     let Described {
         mut request,
         source,
         tls,
         sent,
-    } = Described::by(attributes)?;
+    } = match described {
+        Ok(described) => described,
+        Err(Undescribed::Nothing(status)) => return Err(status),
+        Err(Undescribed::Fault(fault)) => {
+            record.refused(fault.error());
+            // Nobody knows what the client likes: its fields may be what is wrong.
+            let liking = Liking::of(&Method::GET, &HeaderMap::new());
+            let words = fault.in_words(&liking);
+            return Ok(denied(&words, Some(fault.error())));
+        }
+    };
     let gateway = &live.config.gateway;
     let client = match source {
         Some(source) => Some(gateway.client(source, request.headers())),

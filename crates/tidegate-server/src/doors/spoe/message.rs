@@ -28,29 +28,24 @@ pub(crate) struct Told<'b> {
     pub(crate) is_secure: bool,
 }
 
-/// A message that describes no request.
+/// A message that describes no request that can be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misasked {
-    /// It does not say whose request it is.
-    Client,
     /// It does not say the method.
     Method,
     /// It does not say the path.
     Target,
-    /// Its fields are none.
-    Fields,
+    /// The client wrote what no gateway takes.
+    Refused(Refused),
 }
 
-impl Misasked {
-    /// What variables, the access log and metrics call it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Client => "client_not_named",
-            Self::Method => "method_not_named",
-            Self::Target => "target_not_named",
-            Self::Fields => "too_many_fields",
-        }
-    }
+/// What a client wrote that no gateway takes. HAProxy lets pass what is not decided, so this has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// A method or a target that is none.
+    Target,
+    /// Too many fields.
+    Fields,
 }
 
 /// The first message of a frame that is ours, if there is one. All of them are read, so that none is answered of a frame that is broken.
@@ -101,12 +96,14 @@ impl<'b> Told<'b> {
 
     /// The request. Its body is there if HAProxy sent all of it.
     pub(crate) fn request(&self) -> Result<Request<Option<Bytes>>, Misasked> {
-        let method = self.method.and_then(|method| Method::from_bytes(method).ok());
+        let method = self.method.ok_or(Misasked::Method)?;
+        let path = self.path.ok_or(Misasked::Target)?;
+        let bad_target = Misasked::Refused(Refused::Target);
         let mut request = Request::new(None);
-        *request.method_mut() = method.ok_or(Misasked::Method)?;
-        *request.uri_mut() = self.target().ok_or(Misasked::Target)?.into();
+        *request.method_mut() = Method::from_bytes(method).map_err(|_| bad_target)?;
+        *request.uri_mut() = self.target(path).ok_or(bad_target)?.into();
         let fields = self.fields.map_or(Some(HeaderMap::new()), read_fields);
-        *request.headers_mut() = fields.ok_or(Misasked::Fields)?;
+        *request.headers_mut() = fields.ok_or(Misasked::Refused(Refused::Fields))?;
         if let Some(host) = self.host.and_then(|host| HeaderValue::from_bytes(host).ok()) {
             request.headers_mut().insert(HOST, host);
         }
@@ -114,9 +111,11 @@ impl<'b> Told<'b> {
         Ok(request)
     }
 
-    /// Path and query. The path may have the query in it already (`pathq`).
-    fn target(&self) -> Option<PathAndQuery> {
-        let path = self.path.filter(|path| path.starts_with(b"/") || *path == b"*")?;
+    /// `path` and query. The path may have the query in it already (`pathq`).
+    fn target(&self, path: &[u8]) -> Option<PathAndQuery> {
+        if !path.starts_with(b"/") && *path != *b"*" {
+            return None;
+        }
         let query = self
             .query
             .filter(|query| !query.is_empty() && !path.contains(&b'?'));

@@ -166,32 +166,52 @@ fn api_keys_are_known_and_go_no_further() {
     assert_eq!(reply.message(3).unwrap().texts(8), ["k%65y"]);
 }
 
+fn with(field: u64, text: &str) -> Described {
+    let mut described = get("/");
+    described.http = described.http.with_text(field, text);
+    described
+}
+
 #[test]
 fn what_describes_no_request_is_an_error() {
     let (bed, _) = door(POLICIES);
     let mut envoy = Envoy::at(&bed);
-    let with = |field: u64, text: &str| {
-        let mut described = get("/");
-        described.http = described.http.with_text(field, text);
-        described
-    };
     assert_eq!(envoy.call(CHECK, &get("/").message()).status.0, 0);
-    for described in [
-        with(2, "G T"),
-        with(4, "search"),
-        with(4, "http://elsewhere.test/"),
-        with(4, ""),
-        get("/").with_header("a b", ""),
-        get("/").with_header("a", "b\0"),
-    ] {
-        assert_eq!(
-            envoy.call(CHECK, &described.message()).status.0,
-            3,
-            "{:?}",
-            described.http.bytes()
-        );
+    for asked in [with(2, "").message(), with(4, "").message(), Message::new()] {
+        assert_eq!(envoy.call(CHECK, &asked).status.0, 3, "{:?}", asked.bytes());
     }
-    assert_eq!(envoy.call(CHECK, &Message::new()).status.0, 3);
+}
+
+#[test]
+fn a_request_that_no_gateway_takes_may_not_pass_and_is_no_error() {
+    let (bed, _) = door(POLICIES);
+    let mut envoy = Envoy::at(&bed);
+    for (described, status, word) in [
+        (with(2, "G T"), 400, "bad_target"),
+        (with(4, "search"), 400, "bad_target"),
+        (with(4, "/search?a=<"), 400, "bad_target"),
+        (with(4, "http://elsewhere.test/"), 400, "bad_target"),
+        (with(4, &format!("/{}", "a".repeat(8192))), 414, "target_too_long"),
+        (with(5, "a b"), 400, "bad_host"),
+        (get("/").with_header("a b", ""), 400, "bad_field"),
+        (get("/").with_header("a", "b\0"), 400, "bad_field"),
+    ] {
+        let reply = envoy.call(CHECK, &described.message()).ok();
+        let denied = reply.message(2).unwrap();
+        assert_eq!(denied.message(1).unwrap().number(1), status, "{word}");
+        let said = format!(r#""error":"{word}""#);
+        assert!(denied.text(3).contains(&said), "{}", denied.text(3));
+        assert!(option(&denied.messages(2), "connection").is_none());
+    }
+    let many = (0..100).fold(get("/"), |described, number| {
+        described.with_header(&format!("x-{number}"), "")
+    });
+    let reply = envoy.call(CHECK, &many.message()).ok();
+    assert_eq!(
+        reply.message(2).unwrap().message(1).unwrap().number(1),
+        431,
+        "100 fields and the host"
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ use tonic::Status;
 
 use super::sent::Sent;
 use crate::doors::envoy::wire::auth::{AttributeContext, HttpRequest, Peer, TlsSession};
+use crate::gateway::Fault;
 
 /// Says whether the body was cut where the filter stops sending it. Envoy writes it, whatever the client wrote.
 const PARTIAL: HeaderName = HeaderName::from_static("x-envoy-auth-partial-body");
@@ -25,11 +26,30 @@ pub(super) struct Described {
     pub(super) sent: Sent,
 }
 
+/// Why there is none.
+#[derive(Debug)]
+pub(super) enum Undescribed {
+    /// Nothing is described, and the proxy is told.
+    Nothing(Status),
+    /// Its client wrote what no gateway takes. That must not be an error, or whoever is let pass at errors writes it.
+    Fault(Fault),
+}
+
+impl From<Fault> for Undescribed {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
 impl Described {
     /// What `attributes` say.
-    pub(super) fn by(attributes: AttributeContext) -> Result<Self, Status> {
+    pub(super) fn by(attributes: AttributeContext) -> Result<Self, Undescribed> {
+        let nothing = |said| Undescribed::Nothing(Status::invalid_argument(said));
         let http = attributes.request.and_then(|request| request.http);
-        let http = http.ok_or_else(|| Status::invalid_argument("no HTTP request is described"))?;
+        let http = http.ok_or_else(|| nothing("no HTTP request is described"))?;
+        if http.method.is_empty() || http.path.is_empty() {
+            return Err(nothing("the request has no method or no path"));
+        }
         let source = attributes.source.unwrap_or_default();
         let tls = tls(&http, &source, attributes.tls_session.as_ref());
         let request = request(http)?;
@@ -48,20 +68,15 @@ fn address(source: &Peer) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-fn request(http: HttpRequest) -> Result<Request<Bytes>, Status> {
+fn request(http: HttpRequest) -> Result<Request<Bytes>, Fault> {
     let body = if http.raw_body.is_empty() {
         http.body
     } else {
         http.raw_body
     };
     let mut request = Request::new(body);
-    *request.method_mut() =
-        Method::from_bytes(&http.method).map_err(|_| Status::invalid_argument("the method is none"))?;
-    let target = PathAndQuery::from_maybe_shared(http.path)
-        .map_err(|_| Status::invalid_argument("the path is none"))?;
-    if !target.as_str().starts_with('/') && target.as_str() != "*" {
-        return Err(Status::invalid_argument("the path is none"));
-    }
+    *request.method_mut() = Method::from_bytes(&http.method).map_err(|_| Fault::Target)?;
+    let target = PathAndQuery::from_maybe_shared(http.path).map_err(|_| Fault::Target)?;
     *request.uri_mut() = Uri::from(target);
     *request.version_mut() = version(&http.protocol);
     let fields = request.headers_mut();
@@ -77,26 +92,21 @@ fn request(http: HttpRequest) -> Result<Request<Bytes>, Status> {
         append(fields, &header.key, value)?;
     }
     if !http.host.is_empty() {
-        let host = HeaderValue::from_maybe_shared(http.host)
-            .map_err(|_| Status::invalid_argument("the host is none"))?;
+        let host = HeaderValue::from_maybe_shared(http.host).map_err(|_| Fault::Host)?;
         fields.insert(HOST, host);
     }
     Ok(request)
 }
 
 /// Adds a field as the client sent it. Those of HTTP/2 that stand for its first line are no fields.
-fn append(fields: &mut HeaderMap, name: &Bytes, value: Bytes) -> Result<(), Status> {
+fn append(fields: &mut HeaderMap, name: &Bytes, value: Bytes) -> Result<(), Fault> {
     if name.starts_with(b":") {
         return Ok(());
     }
-    let name =
-        HeaderName::from_bytes(name).map_err(|_| Status::invalid_argument("the name of a field is none"))?;
+    let name = HeaderName::from_bytes(name).map_err(|_| Fault::Field)?;
     let value = value.slice_ref(value.trim_ascii());
-    let value = HeaderValue::from_maybe_shared(value)
-        .map_err(|_| Status::invalid_argument("the value of a field is none"))?;
-    fields
-        .try_append(name, value)
-        .map_err(|_| Status::resource_exhausted("there are too many fields"))?;
+    let value = HeaderValue::from_maybe_shared(value).map_err(|_| Fault::Field)?;
+    fields.try_append(name, value).map_err(|_| Fault::TooManyFields)?;
     Ok(())
 }
 

@@ -73,19 +73,30 @@ fn the_query_is_taken_once() {
 #[test]
 fn what_is_missing_is_told() {
     assert_eq!(described(&[("path", "/")]).unwrap_err(), Misasked::Method);
-    assert_eq!(
-        described(&[("method", "G T"), ("path", "/")]).unwrap_err(),
-        Misasked::Method
-    );
     assert_eq!(described(&[("method", "GET")]).unwrap_err(), Misasked::Target);
-    assert_eq!(
-        described(&[("method", "GET"), ("path", "http://a.test/")]).unwrap_err(),
-        Misasked::Target
-    );
+}
+
+#[test]
+fn what_no_gateway_takes_is_refused() {
+    let bad_target = Misasked::Refused(Refused::Target);
+    for (method, path) in [
+        ("G T", "/"),
+        ("GET", "http://a.test/"),
+        ("GET", ""),
+        ("GET", "/a?b=<"),
+    ] {
+        let asked = described(&[("method", method), ("path", path)]);
+        assert_eq!(asked.unwrap_err(), bad_target, "{method} {path}");
+    }
+    let query = described(&[("method", "GET"), ("path", "/"), ("query", "<")]);
+    assert_eq!(query.unwrap_err(), bad_target);
     let fields = |count| "a: b\r\n".repeat(count);
     let most = |count| described(&[("method", "GET"), ("path", "/"), ("headers", &fields(count))]);
     assert_eq!(most(MAX_FIELDS).unwrap().headers().len(), MAX_FIELDS);
-    assert_eq!(most(MAX_FIELDS + 1).unwrap_err(), Misasked::Fields);
+    assert_eq!(
+        most(MAX_FIELDS + 1).unwrap_err(),
+        Misasked::Refused(Refused::Fields)
+    );
 }
 
 #[test]
