@@ -22,23 +22,14 @@ impl Haproxy {
     /// Starts one that forwards bytes, as they are, to `server`, whose line in the configuration ends with `options`, and waits until it
     /// takes connections.
     pub fn before(server: SocketAddr, options: &str) -> Self {
-        Self::start(&[], |address| {
-            format!(
-                "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n\
-                 listen all\n  bind {address}\n  server gateway {server} {options}\n"
-            )
-        })
-    }
-
-    /// Starts one as the text that `configuration` makes for an address says, with `files` beside it.
-    pub fn start(files: &[(&str, &str)], configuration: impl Fn(SocketAddr) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            fs::write(folder.path().join(name), text).unwrap();
-        }
         for _ in 0..PORTS_TRIED {
             let address = free_address();
-            fs::write(folder.path().join("haproxy.cfg"), configuration(address)).unwrap();
+            let configuration = format!(
+                "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n\
+                 listen all\n  bind {address}\n  server gateway {server} {options}\n"
+            );
+            fs::write(folder.path().join("haproxy.cfg"), configuration).unwrap();
             if let Some(process) = run(folder.path()) {
                 return Self {
                     _process: process,

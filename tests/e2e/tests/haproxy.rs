@@ -1,56 +1,57 @@
-//! Beside a real HAProxy, with the files of `examples/haproxy`.
+//! `docs/haproxy.md`: the files of `examples/haproxy`, and the real HAProxy.
 
-use std::net::SocketAddr;
-use std::process::Command;
-
-use tidegate_e2e::{Gateway, Haproxy, Nginx, Reply, blocks, curl, shown, until};
-
-const POLICIES: &str = include_str!("../../../examples/haproxy/tidegate.yaml");
-const SPOE: &str = include_str!("../../../examples/haproxy/spoe.conf");
-const HAPROXY: &str = include_str!("../../../examples/haproxy/haproxy.cfg");
+use tidegate_e2e::{Beside, Proxy, Reply, blocks, until};
 
 const PAGE: &str = include_str!("../../../docs/haproxy.md");
+const POLICIES: &str = include_str!("../../../examples/haproxy/tidegate.yaml");
+const CONFIGURATION: &str = include_str!("../../../examples/haproxy/haproxy.cfg");
+const HAPROXY: Proxy = Proxy {
+    folder: "haproxy",
+    ports: &[8000, 8083, 3000],
+    policies: "tidegate.yaml",
+    command: "haproxy -f haproxy.cfg",
+    // Its main process speaks up when the sockets are bound and its worker runs.
+    more: &["-W"],
+    ready: "Loading success",
+};
 
 /// The mark in front of the rule that refuses what got no answer.
 const CLOSED: &str = "#http-request deny";
 
-/// Tidegate with the policies of the example, its door on a free port.
-fn tidegate() -> Gateway {
-    assert!(POLICIES.contains("spoe: 8083 "));
-    Gateway::doors(&POLICIES.replace("spoe: 8083 ", "spoe: 0 "))
+/// Starts it so that a busy machine decides nothing.
+fn start() -> Beside {
+    start_with(&[])
 }
 
-/// HAProxy as in the example, changed by `change`, between `door` and `origin`.
-fn haproxy(door: SocketAddr, origin: &Nginx, change: impl Fn(String) -> String) -> Haproxy {
-    let origin = origin.url().replace("http://", "");
-    Haproxy::start(&[("spoe.conf", SPOE)], |address| {
-        let mut text = HAPROXY.to_owned();
-        for (written, taken) in [
-            ("127.0.0.1:8000", address.to_string()),
-            ("127.0.0.1:3000", origin.clone()),
-            ("127.0.0.1:8083", door.to_string()),
-        ] {
-            assert!(text.contains(written), "{written}");
-            text = text.replace(written, &taken);
+fn start_with(changes: &[(&str, &str)]) -> Beside {
+    HAPROXY.start_with(|example| {
+        example.change("spoe.conf", "timeout processing 100ms", "timeout processing 20s");
+        for (old, new) in changes {
+            example.change("haproxy.cfg", old, new);
         }
-        change(text)
     })
 }
 
-fn ask(haproxy: &Haproxy, path: &str, from: &str, more: &[&str]) -> Reply {
-    let url = haproxy.url(path);
-    curl(&[&["--interface", from, url.as_str()], more].concat())
+fn ask(haproxy: &Beside, path: &str, from: &str, more: &[&str]) -> Reply {
+    haproxy.get(path, &[&["--interface", from], more].concat())
+}
+
+#[test]
+fn the_page_is_followed_from_nothing_to_a_429_and_with_tidegate_stopped() {
+    assert!(PAGE.contains(POLICIES.split_once("\n\n").unwrap().1.trim_end()));
+    let rule = blocks(PAGE, "haproxy").next().unwrap().trim_end();
+    assert!(CONFIGURATION.contains(&format!("#{rule}\n")));
+    start().follow(PAGE);
 }
 
 #[test]
 fn a_client_is_held_to_its_limit_and_told_of_it() {
-    let (nginx, tidegate) = (Nginx::start(), tidegate());
-    let haproxy = haproxy(tidegate.address(), &nginx, |text| text);
+    let haproxy = start();
     for left in [2, 1, 0] {
         let reply = ask(&haproxy, "/api/a?b=c", "127.0.0.2", &[]);
         assert_eq!(
             (reply.status, reply.body.as_str()),
-            (200, "nginx says GET /api/a?b=c\n")
+            (200, "GET /api/a?b=c verdict=pass tier=\n")
         );
         assert_eq!(reply.number("x-ratelimit-limit"), 3);
         assert_eq!(reply.number("x-ratelimit-remaining"), left);
@@ -87,74 +88,100 @@ fn a_client_is_held_to_its_limit_and_told_of_it() {
         limited.body.contains(r#""violated-policies":["api"]"#),
         "{limited:?}"
     );
+    let page = ask(&haproxy, "/api/a", "127.0.0.2", &["-H", "accept: text/html"]);
+    assert!(
+        page.body.contains("<html") && !page.body.contains("%0A"),
+        "{page:?}"
+    );
     assert_eq!(ask(&haproxy, "/api/a", "127.0.0.3", &[]).status, 200);
     let free = ask(&haproxy, "/free", "127.0.0.2", &[]);
     assert_eq!((free.status, free.field("ratelimit")), (200, None));
 }
 
 #[test]
-fn the_page_is_right() {
-    let policies = blocks(PAGE, "yaml").next().unwrap();
-    assert!(policies.lines().all(|line| POLICIES.contains(line)), "{policies}");
-    let rule = blocks(PAGE, "haproxy").next().unwrap().trim_end();
-    assert!(HAPROXY.contains(&format!("#{rule}\n")));
-    let (nginx, tidegate) = (Nginx::start(), tidegate());
-    let haproxy = haproxy(tidegate.address(), &nginx, |text| text);
-    let mut commands = shown(PAGE);
-    commands.retain(|shown| shown.command.contains("curl"));
-    assert_eq!(commands.len(), 2);
-    for shown in commands {
-        let command = shown.command.replace("http://127.0.0.1:8000", &haproxy.url(""));
-        let output = Command::new("sh").args(["-c", &command]).output().unwrap();
-        assert_eq!(
-            String::from_utf8(output.stdout).unwrap().trim_end(),
-            shown.prints,
-            "{command}"
-        );
-    }
+fn the_origin_is_told_and_nobody_else_can_tell_it() {
+    let haproxy = start();
+    let lies = ["-H", "X-Tidegate-Tier: gold", "-H", "x-tidegate-verdict: shadow"];
+    let told = ask(&haproxy, "/told", "127.0.0.2", &lies);
+    assert_eq!(told.body, "GET /told verdict=pass tier=\n");
 }
 
 #[test]
-fn the_origin_is_told_and_nobody_else_can_tell_it() {
-    let (nginx, tidegate) = (Nginx::start(), tidegate());
-    let haproxy = haproxy(tidegate.address(), &nginx, |text| text);
-    let lies = ["-H", "X-Tidegate-Tier: gold", "-H", "x-tidegate-verdict: shadow"];
-    let told = ask(&haproxy, "/told", "127.0.0.2", &lies);
-    assert!(told.body.contains("verdict=pass\n"), "{told:?}");
-    assert!(told.body.contains("tier=\n"), "{told:?}");
+fn bodies_are_looked_at_if_they_fit() {
+    let haproxy = start();
+    let login =
+        |body: &str, more: &[&str]| ask(&haproxy, "/login", "127.0.0.2", &[&["-d", body], more].concat());
+    let statuses = [(); 4].map(|()| login("user=zoe", &[]).status);
+    assert_eq!(statuses, [200, 200, 200, 429]);
+    assert_eq!(login("user=kim", &[]).number("x-ratelimit-remaining"), 2);
+    let fits = format!("user=kim&x={}", "a".repeat(10_000));
+    assert_eq!(login(&fits, &[]).number("x-ratelimit-remaining"), 1);
+    for (body, more) in [
+        (format!("user=kim&x={}", "a".repeat(30_000)), &[][..]),
+        ("user=kim".to_owned(), &["-H", "transfer-encoding: chunked"]),
+        ("name=kim".to_owned(), &[]),
+    ] {
+        let refused = login(&body, more);
+        assert_eq!(refused.status, 400, "{more:?}");
+        assert!(refused.body.contains("missing_key_part"), "{refused:?}");
+    }
+    // Those that no policy looks at go through, whatever they are.
+    let chunked = ["-H", "transfer-encoding: chunked", "-d", "x"];
+    assert_eq!(ask(&haproxy, "/uploads", "127.0.0.2", &chunked).status, 200);
+}
+
+#[test]
+fn what_no_gateway_takes_does_not_get_past_a_limit() {
+    let haproxy = start_with(&[(
+        "option http-buffer-request",
+        "option http-buffer-request\n    option accept-invalid-http-request",
+    )]);
+    for target in ["/api/a?b=<c>", "/api/a^`", "/api/\u{e9}"] {
+        let reply = ask(&haproxy, "/", "127.0.0.2", &["--request-target", target]);
+        assert!([200, 400].contains(&reply.status), "{target}: {reply:?}");
+        assert!(
+            reply.status == 400 || reply.body.contains("verdict=pass"),
+            "{target}: {reply:?}"
+        );
+    }
+    let bad = ask(&haproxy, "/", "127.0.0.2", &["--request-target", "/api/a?b=<c>"]);
+    assert!(bad.body.contains(r#""error":"bad_target""#), "{bad:?}");
 }
 
 #[test]
 fn requests_pass_while_tidegate_is_stopped_unless_haproxy_is_told_to_refuse_them() {
-    let nginx = Nginx::start();
-    assert!(HAPROXY.contains(CLOSED));
     for (change, without) in [(CLOSED, 200), ("http-request deny", 503)] {
-        let tidegate = tidegate();
-        let haproxy = haproxy(tidegate.address(), &nginx, |text| text.replace(CLOSED, change));
+        let mut haproxy = start_with(&[(CLOSED, change)]);
         let statuses = [1, 2, 3, 4].map(|_| ask(&haproxy, "/api/a", "127.0.0.2", &[]).status);
         assert_eq!(statuses, [200, 200, 200, 429]);
-        assert_eq!(tidegate.stop(), Some(0));
-        let reply = ask(&haproxy, "/api/a", "127.0.0.2", &[]);
+        haproxy.stop_tidegate();
+        let reply = ask(
+            &haproxy,
+            "/api/a",
+            "127.0.0.2",
+            &["-H", "x-tidegate-verdict: forged"],
+        );
         assert_eq!((reply.status, reply.field("ratelimit")), (without, None));
+        assert!(!reply.body.contains("forged"), "{reply:?}");
     }
 }
 
 /// HAProxy takes a server out of use whose check fails, and says so by 503 on a page of its own.
 #[test]
 fn haproxy_finds_the_door_in_good_health() {
-    let (nginx, tidegate) = (Nginx::start(), tidegate());
-    let haproxy = haproxy(tidegate.address(), &nginx, |text| {
-        let fast = text.replace("check inter 1s", "check inter 20ms fall 1 rise 1");
-        assert_ne!(fast, text);
-        let page = "  http-request return status 200 content-type text/plain lf-string \"up=%[srv_is_up(tidegate/tidegate)] checked=%[nbsrv(tidegate)]\\n\" if { path /health }\n    # What the origin is told.";
-        fast.replace("# What the origin is told.", page)
-    });
+    let page = "http-request return status 200 content-type text/plain lf-string \"up=%[srv_is_up(tidegate/tidegate)] checked=%[nbsrv(tidegate)]\\n\" if { path /health }\n    # What the origin is told.";
+    let mut haproxy = start_with(&[
+        ("check inter 1s", "check inter 20ms fall 1 rise 1"),
+        // Else a check has no longer than that.
+        ("option spop-check", "option spop-check\n    timeout check 20s"),
+        ("# What the origin is told.", page),
+    ]);
     // Each answer comes after more checks.
     for _ in 0..20 {
         let reply = ask(&haproxy, "/health", "127.0.0.2", &[]);
         assert_eq!(reply.body, "up=1 checked=1\n");
     }
-    assert_eq!(tidegate.stop(), Some(0));
+    haproxy.stop_tidegate();
     until("the check fails", || {
         let reply = ask(&haproxy, "/health", "127.0.0.2", &[]);
         (reply.body == "up=0 checked=0\n").then_some(())

@@ -270,7 +270,16 @@ fn reject(response: &Response<Bytes>, variables: &mut Variables) {
         }
     }
     variables.fields("client.", fields);
-    variables.text("body", response.body());
+    variables.text("body", &on_one_line(response.body()));
+}
+
+/// A body without line ends: HAProxy would write them as `%0A`.
+fn on_one_line(body: &[u8]) -> Vec<u8> {
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    let bytes = body.trim_ascii_end().iter();
+    bytes
+        .map(|byte| if is_end(byte) { b' ' } else { *byte })
+        .collect()
 }
 
 /// Bodies as far as HAProxy sent them.
