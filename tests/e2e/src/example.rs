@@ -5,7 +5,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use tidegate_test_servers::{Port, Process};
@@ -123,15 +123,17 @@ impl Example {
         Gateway::run(command)
     }
 
+    /// Runs `command` as a shell in its folder does.
+    pub fn shell(&self, command: &str) -> Output {
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", command]).current_dir(self.folder());
+        shell.env("PATH", &self.path).output().unwrap()
+    }
+
     /// Runs the commands that a page shows, and compares what they print.
     pub fn play(&self, commands: &[Shown]) {
         for shown in commands {
-            let output = Command::new("sh")
-                .args(["-c", &self.with_ports(shown.command)])
-                .current_dir(self.folder())
-                .env("PATH", &self.path)
-                .output()
-                .unwrap();
+            let output = self.shell(&self.with_ports(shown.command));
             let printed = String::from_utf8_lossy(&output.stdout).replace('\r', "");
             let told = String::from_utf8_lossy(&output.stderr);
             let expected = self.with_ports(&shown.prints);
