@@ -1,5 +1,6 @@
 //! Who asks.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
+use crate::error::causes;
 use crate::tls::{Tls, unused};
 use crate::{Answer, Call, Check, Error};
 
@@ -147,12 +149,13 @@ impl Client {
     async fn exchange(&self, question: Vec<u8>) -> Result<(StatusCode, Bytes), Error> {
         let turn = self.at_once.acquire().await;
         let _turn = turn.map_err(|error| Error::Unreachable(error.into()))?;
-        let mut request = Request::new(Full::from(question));
-        *request.method_mut() = http::Method::POST;
-        *request.uri_mut() = self.url.clone();
-        let json = http::HeaderValue::from_static("application/json");
-        request.headers_mut().insert(header::CONTENT_TYPE, json);
-        let response = self.http.request(request).await;
+        let question = Bytes::from(question);
+        let mut response = self.http.request(self.request(question.clone())).await;
+        if let Err(error) = &response
+            && was_closed(error)
+        {
+            response = self.http.request(self.request(question)).await;
+        }
         let response = response.map_err(|error| Error::Unreachable(error.into()))?;
         let status = response.status();
         let body = Limited::new(response.into_body(), MOST_ANSWER_BYTES)
@@ -160,6 +163,29 @@ impl Client {
             .await;
         Ok((status, body.map_err(Error::Garbled)?.to_bytes()))
     }
+
+    fn request(&self, question: Bytes) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(question));
+        *request.method_mut() = http::Method::POST;
+        *request.uri_mut() = self.url.clone();
+        let json = http::HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        request
+    }
+}
+
+/// Whether a connection was closed in place of an answer: by a service that stops, mostly, which had not read the question yet. It is asked once more then; at worst, if
+/// it died just now, it counts twice.
+fn was_closed(error: &legacy::Error) -> bool {
+    let is_closed = |cause: &(dyn std::error::Error + 'static)| {
+        let closed = cause.downcast_ref::<hyper::Error>();
+        let broken = cause.downcast_ref::<std::io::Error>();
+        closed.is_some_and(hyper::Error::is_incomplete_message)
+            || broken.is_some_and(|error| {
+                matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+            })
+    };
+    !error.is_connect() && causes(error).any(is_closed)
 }
 
 /// Where questions are asked at the door that `url` names.

@@ -67,7 +67,17 @@ impl std::error::Error for Error {
 
 /// What all the others came from: the first only says that something went wrong.
 fn deepest<'e>(error: &'e (dyn std::error::Error + 'static)) -> &'e (dyn std::error::Error + 'static) {
-    std::iter::successors(Some(error), |error| error.source())
-        .last()
-        .unwrap_or(error)
+    causes(error).last().unwrap_or(error)
+}
+
+/// `error`, what it came from, and so on.
+pub(crate) fn causes<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'e (dyn std::error::Error + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
 }

@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tidegate_client::{Check, Client, Error, MOST_ANSWER_BYTES};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -140,4 +141,45 @@ async fn a_door_that_is_silent_or_gone_is_given_up() {
         client(address).check(&question()).await,
         Err(Error::Unreachable(_))
     ));
+}
+
+/// A door whose connections each end after so many answers: with the next question, which gets none. The number of questions that it read.
+async fn closing_door(answers: usize) -> (Client, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = client(listener.local_addr().unwrap());
+    let read = Arc::new(AtomicUsize::new(0));
+    let count = read.clone();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut buffer = vec![0; 64 * 1024];
+            for answered in 0..=answers {
+                if stream.read(&mut buffer).await.unwrap() == 0 {
+                    break;
+                }
+                count.fetch_add(1, Ordering::Relaxed);
+                if answered < answers {
+                    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", ALLOWED.len());
+                    stream
+                        .write_all(format!("{head}{ALLOWED}").as_bytes())
+                        .await
+                        .unwrap();
+                }
+            }
+        }
+    });
+    (client, read)
+}
+
+#[tokio::test]
+async fn a_question_that_met_the_end_of_its_connection_is_asked_once_more() {
+    let (client, read) = closing_door(1).await;
+    for _ in 0..3 {
+        assert!(client.check(&question()).await.unwrap().allowed);
+    }
+    assert_eq!(read.load(Ordering::Relaxed), 5, "twice a connection ended");
+    let (client, read) = closing_door(0).await;
+    let gone = client.check(&question()).await;
+    assert!(matches!(gone, Err(Error::Unreachable(_))), "{gone:?}");
+    assert_eq!(read.load(Ordering::Relaxed), 2, "once more, and no further");
 }
