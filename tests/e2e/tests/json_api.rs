@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
-use tidegate_e2e::{Example, Gateway, Reply, curl};
+use tidegate_e2e::{Example, Gateway, Reply, curl, until};
 use tidegate_test_servers::Server;
 
 const PAGE: &str = include_str!("../../../docs/json-api.md");
@@ -431,4 +431,11 @@ policies:
         assert_eq!(seen[..3], expected, "{kind}");
         assert_eq!(seen[3..], [(&no, &left[2]); 3], "{kind}");
     }
+
+    // Each decision counts, and yet they were two requests.
+    let nothing_in_flight = || (door.metric("tidegate_requests_in_flight") == 0.0).then_some(());
+    until("both have ended", nothing_in_flight);
+    let ended = |verdict| door.metric(&format!("tidegate_requests_total{{verdict=\"{verdict}\"}}"));
+    assert_eq!(["pass", "reject"].map(ended), [1.0, 1.0]);
+    assert_eq!(door.metric("tidegate_decision_duration_seconds_count"), 118.0);
 }
