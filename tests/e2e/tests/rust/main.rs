@@ -12,3 +12,4 @@ mod layer;
 mod page;
 mod secure;
 mod service;
+mod shared;
