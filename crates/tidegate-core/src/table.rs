@@ -132,6 +132,27 @@ impl Table {
         }
     }
 
+    /// Gives back the cost of each of `charges`, of which nothing is known but that it was spent some time ago: so much of what the
+    /// counter holds at `now`, the latest spendings first, and never more than it holds. Under a concurrency limit those slots come
+    /// back that were taken first.
+    ///
+    /// In no span of time is more admitted than the limit's bound and what is given back in that span.
+    pub fn refund(&self, charges: &[Charge<'_>], now: Timestamp) {
+        for charge in charges.iter().filter(|charge| charge.cost.units() > 0) {
+            match charge.limit.shape() {
+                Shape::Bucket(bucket) => {
+                    let ask = Ask {
+                        bucket,
+                        cost: charge.cost.units(),
+                        now: now.as_nanos(),
+                    };
+                    self.buckets.refund(charge.key, ask);
+                }
+                Shape::Tally(tally) => self.ledger.refund(charge, tally, now),
+            }
+        }
+    }
+
     /// Gives back the slot of a concurrency limit that `hold` took under `key`. Twice is the same as once.
     pub fn release(&self, key: Key, hold: HoldId, now: Timestamp) {
         self.ledger.release(key, hold, now);

@@ -124,6 +124,11 @@ impl Bucket {
         tat - owed.saturating_sub(now.saturating_sub(granted_at))
     }
 
+    /// The tat of a bucket that is full at `tat`, once `cost` is given back, whenever that was spent. One in the past is a full bucket.
+    pub(crate) fn refund(&self, tat: u64, cost: u64) -> u64 {
+        self.cells.behind(tat, cost)
+    }
+
     /// How urgent it is to remember a bucket that is full at `tat`: 0 below a quarter spent, to 3 from three quarters.
     #[inline]
     pub(crate) fn pressure(&self, tat: u64, now: u64) -> u64 {

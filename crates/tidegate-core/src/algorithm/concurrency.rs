@@ -64,6 +64,12 @@ impl Concurrency {
         slots.spend(units, hold, self.ttl_ns, now);
         slots
     }
+
+    /// Frees the `units` slots that were taken first. Whose they are is not known, and requests that still run began after all that
+    /// are freed, or as many others did: so no slot in use is forgotten before its time.
+    pub(crate) fn refund(self, slots: &mut Slots, units: u64, now: u64) {
+        slots.refund_earliest(units, self.ttl_ns, now);
+    }
 }
 
 impl Slots {

@@ -97,6 +97,11 @@ impl FixedWindow {
 }
 
 impl Count {
+    /// Gives back `units` of those that were counted last.
+    pub(crate) const fn refund(&mut self, units: u64) {
+        self.used = self.used.saturating_sub(units);
+    }
+
     pub(crate) const fn fresh_at(&self) -> u64 {
         self.fresh_at
     }

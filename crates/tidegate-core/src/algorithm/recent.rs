@@ -94,6 +94,26 @@ impl<T: Copy + PartialEq> Recent<T> {
         }
     }
 
+    /// Takes back the latest `units` of those that count for `span` nanoseconds. Each spending is taken out once at most, so that all
+    /// who give back pay no more than those who spent.
+    pub(crate) fn refund_latest(&mut self, units: u64, span: u64, now: u64) {
+        self.forget(span, self.last().max(now));
+        self.total -= take_off(units, &mut self.spendings, VecDeque::back_mut, VecDeque::pop_back);
+        self.trim();
+    }
+
+    /// The same with the earliest.
+    pub(crate) fn refund_earliest(&mut self, units: u64, span: u64, now: u64) {
+        self.forget(span, self.last().max(now));
+        self.total -= take_off(
+            units,
+            &mut self.spendings,
+            VecDeque::front_mut,
+            VecDeque::pop_front,
+        );
+        self.trim();
+    }
+
     fn find_from(&self, first: usize, name: T) -> Option<usize> {
         let mut rest = self.spendings.range(first..);
         rest.position(|spending| spending.name == name)
@@ -144,4 +164,25 @@ impl<T: Copy + PartialEq> Recent<T> {
             self.spendings.shrink_to(self.spendings.len() * 2);
         }
     }
+}
+
+/// Takes `units` off the spendings at one end; how many there were.
+fn take_off<T>(
+    units: u64,
+    spendings: &mut VecDeque<Spending<T>>,
+    next: fn(&mut VecDeque<Spending<T>>) -> Option<&mut Spending<T>>,
+    remove: fn(&mut VecDeque<Spending<T>>) -> Option<Spending<T>>,
+) -> u64 {
+    let mut left = units;
+    while left > 0
+        && let Some(spending) = next(spendings)
+    {
+        let taken = left.min(spending.units);
+        left -= taken;
+        spending.units -= taken;
+        if spending.units == 0 {
+            remove(spendings);
+        }
+    }
+    units - left
 }

@@ -127,6 +127,13 @@ impl SlidingWindow {
 }
 
 impl Counts {
+    /// Gives back `units`: the latest window's before those of the one before.
+    pub(crate) fn refund(&mut self, units: u64) {
+        let of_current = units.min(self.current);
+        self.current -= of_current;
+        self.previous = self.previous.saturating_sub(units - of_current);
+    }
+
     pub(crate) const fn fresh_at(&self) -> u64 {
         self.fresh_at
     }

@@ -45,6 +45,11 @@ impl SlidingWindowLog {
         log
     }
 
+    /// Gives back the latest `units`.
+    pub(crate) fn refund(self, log: &mut Log, units: u64, now: u64) {
+        log.refund_latest(units, self.0.window_ns(), now);
+    }
+
     /// Gives back `units` of the spending that counts until `until`.
     pub(crate) fn give_back(self, log: &mut Log, units: u64, until: u64) {
         log.give_back(units, until.saturating_sub(self.0.window_ns()));

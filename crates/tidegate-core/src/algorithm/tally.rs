@@ -101,6 +101,22 @@ impl Tally {
         }
     }
 
+    /// Gives back `cost` units of which it is not known when they were spent: the latest that count, of slots the earliest. Fewer if there
+    /// are fewer; none of what another algorithm spent.
+    pub(crate) fn refund(&self, state: &mut State, cost: Cost, now: Timestamp) {
+        if !state.counts_at(now) {
+            return;
+        }
+        let (units, now) = (cost.units(), now.as_nanos());
+        match (self, state) {
+            (Self::FixedWindow(_), State::FixedWindow(count)) => count.refund(units),
+            (Self::SlidingWindow(_), State::SlidingWindow(counts)) => counts.refund(units),
+            (Self::SlidingWindowLog(limit), State::Log(log)) => limit.refund(log, units, now),
+            (Self::Concurrency(limit), State::Slots(slots)) => limit.refund(slots, units, now),
+            _ => {}
+        }
+    }
+
     /// What the state says, and the moment from which `cost` fits if it does not now.
     fn read(&self, state: Option<&State>, cost: Cost, now: Timestamp) -> (Usage, u64) {
         let (cost, now) = (cost.units(), now.as_nanos());

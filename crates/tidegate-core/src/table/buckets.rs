@@ -127,15 +127,27 @@ impl Buckets {
 
     /// Gives back the cost of an earlier charge, which left the bucket full at `tat`. A bucket that is forgotten gets nothing.
     pub(super) fn give_back(&self, key: Key, ask: Ask<'_>, granted_at: u64) {
+        self.change(key, ask, |tat| {
+            ask.bucket.give_back(tat, ask.cost, granted_at, ask.now)
+        });
+    }
+
+    /// Gives back a cost, whenever it was spent. A bucket that is forgotten gets nothing.
+    pub(super) fn refund(&self, key: Key, ask: Ask<'_>) {
+        self.change(key, ask, |tat| ask.bucket.refund(tat, ask.cost));
+    }
+
+    /// Changes the moment at which a bucket is full, if it is there.
+    fn change(&self, key: Key, ask: Ask<'_>, change: impl FnOnce(u64) -> u64) {
         let place = self.place(key);
         let home = self.line(place.home).lock();
         if let Some(slot) = home.find(place.tag) {
-            return give_back_in(&home, slot, place.tag, ask, granted_at);
+            return change_in(&home, slot, place.tag, ask, change);
         }
         let (home, away) = self.lock_away(place, home);
         for line in [&away, &home] {
             if let Some(slot) = line.find(place.tag) {
-                return give_back_in(line, slot, place.tag, ask, granted_at);
+                return change_in(line, slot, place.tag, ask, change);
             }
         }
     }
@@ -246,9 +258,8 @@ fn charge_at_length(line: Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>) -> De
     step.decision
 }
 
-fn give_back_in(line: &Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>, granted_at: u64) {
-    let found = line.tat(slot);
-    let left = ask.bucket.give_back(found, ask.cost, granted_at, ask.now);
+fn change_in(line: &Locked<'_>, slot: usize, tag: Tag, ask: Ask<'_>, change: impl FnOnce(u64) -> u64) {
+    let left = change(line.tat(slot));
     line.write(slot, ask.entry(tag, left));
 }
 

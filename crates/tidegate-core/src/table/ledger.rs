@@ -84,12 +84,25 @@ impl Ledger {
         counted_until: Timestamp,
         now: Timestamp,
     ) {
-        let key = charge.key;
+        self.change(charge.key, tally, now, |state| {
+            tally.give_back(state, charge.cost, charge.hold, counted_until);
+        });
+    }
+
+    /// Gives back the cost of `charge`, whenever it was spent.
+    pub(super) fn refund(&self, charge: &Charge<'_>, tally: &Tally, now: Timestamp) {
+        self.change(charge.key, tally, now, |state| {
+            tally.refund(state, charge.cost, now);
+        });
+    }
+
+    /// Changes what is kept under `key`, if anything is.
+    fn change(&self, key: Key, tally: &Tally, now: Timestamp, change: impl FnOnce(&mut State)) {
         let mut shard = self.lock(self.shard_of(key, tally));
         if let Some(pressure) = shard.pressure(key)
             && let Some(mut state) = shard.take(key)
         {
-            tally.give_back(&mut state, charge.cost, charge.hold, counted_until);
+            change(&mut state);
             shard.put(key, state, pressure, now.as_nanos());
         }
     }

@@ -6,7 +6,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::counter::Counter;
-use super::models::{self, Model};
+use super::models::{self, First, Model};
 use super::operations::{Operation, Timed, moments, operations, start, window};
 use crate::{Decision, Limit, Outcome, Rate};
 
@@ -60,7 +60,7 @@ proptest! {
         quota in 1..12u64, window in window(), start in start(), operations in operations(),
     ) {
         let limit = Limit::sliding_window_log(rate(quota, window)).unwrap();
-        let model = models::Recent { capacity: quota, span: window, spent: Vec::new() };
+        let model = models::Recent { capacity: quota, span: window, spent: Vec::new(), first: First::Latest };
         let operations: Vec<Timed> = operations
             .into_iter()
             .filter(|timed| !matches!(timed.operation, Operation::Release { .. }))
@@ -73,7 +73,7 @@ proptest! {
         slots in 1..12u64, ttl in window(), start in start(), operations in operations(),
     ) {
         let limit = Limit::concurrency(slots, Duration::from_nanos(ttl)).unwrap();
-        let model = models::Recent { capacity: slots, span: ttl, spent: Vec::new() };
+        let model = models::Recent { capacity: slots, span: ttl, spent: Vec::new(), first: First::Earliest };
         agree(limit, model, &moments(&operations, start, ttl))?;
     }
 }
@@ -105,6 +105,10 @@ pub(super) fn agree(
             Operation::Release { hold } => {
                 counter.release(hold);
                 model.release(hold);
+            }
+            Operation::Refund { units } => {
+                counter.refund(units, now);
+                model.refund(units, now);
             }
             Operation::Forget => counter.forget_if_fresh(now),
         }

@@ -7,7 +7,7 @@ use num_rational::BigRational;
 use proptest::prelude::*;
 
 use super::counter::Counter;
-use super::models::{self, Model, rational};
+use super::models::{self, First, Model, rational};
 use super::operations::{Operation, moments, operations, start, window};
 use crate::{Limit, Outcome, Rate};
 
@@ -65,7 +65,7 @@ proptest! {
         slots in 1..12u64, ttl in window(), start in start(), operations in operations(),
     ) {
         let mut counter = Counter::new(Limit::concurrency(slots, Duration::from_nanos(ttl)).unwrap());
-        let mut in_use = models::Recent { capacity: slots, span: ttl, spent: Vec::new() };
+        let mut in_use = models::Recent { capacity: slots, span: ttl, spent: Vec::new(), first: First::Earliest };
         for (now, operation) in moments(&operations, start, ttl) {
             match operation {
                 Operation::Charge { cost, hold } => {
@@ -76,6 +76,10 @@ proptest! {
                 Operation::Release { hold } => {
                     counter.release(hold);
                     in_use.release(hold);
+                }
+                Operation::Refund { units } => {
+                    counter.refund(units, now);
+                    in_use.refund(units, now);
                 }
                 Operation::Forget => counter.forget_if_fresh(now),
             }

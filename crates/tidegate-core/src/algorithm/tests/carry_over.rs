@@ -76,6 +76,10 @@ proptest! {
                     counter.release(hold);
                     newcomer.release(hold);
                 }
+                Operation::Refund { units } => {
+                    counter.refund(units, now);
+                    newcomer.refund(units, now);
+                }
                 Operation::Forget => counter.forget_if_fresh(now),
             }
         }
@@ -99,6 +103,7 @@ proptest! {
                     prop_assert!(remaining <= counter.limit.capacity());
                 }
                 Operation::Release { hold } => counter.release(hold),
+                Operation::Refund { units } => counter.refund(units, now),
                 Operation::Forget => counter.forget_if_fresh(now),
             }
         }

@@ -62,6 +62,16 @@ impl Counter {
         }
     }
 
+    pub(super) fn refund(&mut self, units: u64, now: u64) {
+        match (self.limit.shape(), &mut self.state) {
+            (Shape::Bucket(bucket), _) => self.tat = bucket.refund(self.tat, units),
+            (Shape::Tally(tally), Some(state)) => {
+                tally.refund(state, Cost::new(units), Timestamp::from_nanos(now));
+            }
+            (Shape::Tally(_), None) => {}
+        }
+    }
+
     /// Drops state that equals none, as a table does to make room.
     pub(super) fn forget_if_fresh(&mut self, now: u64) {
         if self.tat.saturating_add(MAX_SKEW_NS) <= now {

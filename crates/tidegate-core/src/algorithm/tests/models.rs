@@ -12,6 +12,8 @@ pub(super) trait Model {
     fn admit(&mut self, cost: u64, hold: u64, now: u64);
     /// Whether nothing of what was spent counts any more.
     fn untouched(&self, now: u64) -> bool;
+    /// Makes `units` unspent, the latest of those that count first.
+    fn refund(&mut self, units: u64, now: u64);
     fn release(&mut self, _hold: u64) {}
 }
 
@@ -72,6 +74,10 @@ impl Model for Bucket {
         self.full_at = from + rational(cost) * self.cell();
     }
 
+    fn refund(&mut self, units: u64, _now: u64) {
+        self.full_at -= rational(units) * self.cell();
+    }
+
     fn untouched(&self, now: u64) -> bool {
         self.full_at <= self.lattice(now)
     }
@@ -87,6 +93,15 @@ pub(super) struct Spent {
 
 fn clock(spent: &[Spent], now: u64) -> u64 {
     spent.iter().map(|spent| spent.at).max().unwrap_or(0).max(now)
+}
+
+/// Makes `units` of the spendings unspent, in their order. Those of no units still tell how late it was.
+fn unspend<'a>(mut units: u64, spent: impl Iterator<Item = &'a mut Spent>) {
+    for spending in spent {
+        let taken = units.min(spending.units);
+        spending.units -= taken;
+        units -= taken;
+    }
 }
 
 fn sum<'a>(spent: impl Iterator<Item = &'a Spent>) -> u64 {
@@ -131,6 +146,10 @@ impl<W: PartialEq, F: Fn(u64) -> W> Model for FixedWindow<F> {
     fn untouched(&self, now: u64) -> bool {
         self.used(now) == 0
     }
+
+    fn refund(&mut self, units: u64, _now: u64) {
+        unspend(units, self.spent.iter_mut().rev());
+    }
 }
 
 /// At most `quota` by the estimate: this window's count, and of the last window's the fraction of this window still to come.
@@ -164,6 +183,10 @@ impl Model for SlidingWindow {
     fn untouched(&self, now: u64) -> bool {
         self.estimate(now) == rational(0)
     }
+
+    fn refund(&mut self, units: u64, _now: u64) {
+        unspend(units, self.spent.iter_mut().rev());
+    }
 }
 
 /// At most `capacity` spent, and not released, in the last `span`: a log, or slots with a time to live.
@@ -171,6 +194,14 @@ pub(super) struct Recent {
     pub(super) capacity: u64,
     pub(super) span: u64,
     pub(super) spent: Vec<Spent>,
+    pub(super) first: First,
+}
+
+/// Which spendings are given back first.
+#[derive(Clone, Copy)]
+pub(super) enum First {
+    Latest,
+    Earliest,
 }
 
 impl Recent {
@@ -193,6 +224,16 @@ impl Model for Recent {
 
     fn untouched(&self, now: u64) -> bool {
         self.used(now) == 0
+    }
+
+    fn refund(&mut self, units: u64, now: u64) {
+        let now = clock(&self.spent, now);
+        self.spent.retain(|spent| now - spent.at < self.span);
+        match self.first {
+            First::Latest => unspend(units, self.spent.iter_mut().rev()),
+            First::Earliest => unspend(units, self.spent.iter_mut()),
+        }
+        self.spent.retain(|spent| spent.units > 0);
     }
 
     fn release(&mut self, hold: u64) {

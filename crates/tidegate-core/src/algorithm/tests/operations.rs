@@ -9,6 +9,7 @@ use proptest::prelude::*;
 pub(super) enum Operation {
     Charge { cost: u64, hold: u64 },
     Release { hold: u64 },
+    Refund { units: u64 },
     Forget,
 }
 
@@ -52,6 +53,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         12 => (prop_oneof![6 => Just(1u64), 4 => 0..=12u64, 1 => Just(u64::MAX)], 0..6u64)
             .prop_map(|(cost, hold)| Operation::Charge { cost, hold }),
         2 => (0..6u64).prop_map(|hold| Operation::Release { hold }),
+        2 => prop_oneof![6 => 1..5u64, 1 => Just(u64::MAX)].prop_map(|units| Operation::Refund { units }),
         1 => Just(Operation::Forget),
     ]
 }
