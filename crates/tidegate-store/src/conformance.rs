@@ -56,6 +56,8 @@ macro_rules! conformance_tests {
             what_can_never_pass_is_told_apart_from_what_passes_later
             different_keys_never_share_a_counter
             releasing_twice_is_releasing_once
+            as_much_is_given_back_as_counters_hold_and_no_more
+            tasks_that_give_back_at_one_time_admit_what_they_gave_back
             tasks_on_one_key_admit_exactly_the_limit
             batches_in_opposite_order_pass_whole_or_not_at_all
             state_is_kept_until_it_equals_fresh
@@ -118,6 +120,13 @@ async fn ask(subject: &impl Subject, charges: &[Charge<'_>], now: Timestamp) -> 
 
 async fn ask_one(subject: &impl Subject, charge: Charge<'_>, now: Timestamp) -> Decision {
     ask(subject, &[charge], now).await.each[0]
+}
+
+/// Gives back at `now`, which becomes the store's time.
+async fn refund(subject: &impl Subject, charges: &[Charge<'_>], now: Timestamp) {
+    subject.set_time(now).await;
+    let given_back = subject.store().refund(charges, now).await;
+    given_back.expect("the store gives back");
 }
 
 /// What can still be spent.

@@ -19,5 +19,5 @@ mod turns;
 pub use aside::give_back_aside;
 pub use memory::Memory;
 pub use redis::Redis;
-pub use store::{Store, StoreError};
+pub use store::{NotRefunded, Store, StoreError};
 pub use turns::{Charged, MOST_WAITING, NoPlace, Place, Turns, would_wait};

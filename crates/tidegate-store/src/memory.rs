@@ -2,7 +2,7 @@
 
 use tidegate_core::{Charge, Decisions, HoldId, Key, Table, TableSize, Timestamp};
 
-use crate::{Store, StoreError, huge_pages};
+use crate::{NotRefunded, Store, StoreError, huge_pages};
 
 /// Counters in this process's memory: under a microsecond per request, never fails, forgotten when the process ends.
 ///
@@ -34,6 +34,11 @@ impl Store for Memory {
 
     async fn release(&self, key: Key, hold: HoldId, now: Timestamp) -> Result<(), StoreError> {
         self.table.release(key, hold, now);
+        Ok(())
+    }
+
+    async fn refund(&self, charges: &[Charge<'_>], now: Timestamp) -> Result<(), NotRefunded> {
+        self.table.refund(charges, now);
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ mod lane;
 mod link;
 mod name;
 mod numbers;
+mod refund;
 mod script;
 mod sentinel;
 mod servers;
@@ -39,10 +40,11 @@ pub use figures::{Figures, LATENCY_BOUNDS_US, ServerFigures};
 pub use numbers::{Numbers, Uncountable};
 pub use settings::{Address, Login, Password, Servers, Settings, Tls};
 
-use crate::{Store, StoreError};
+use crate::{NotRefunded, Store, StoreError};
 
 use call::{Ask, Asked, Call};
 use denials::Denials;
+use fault::Fault;
 use figures::Counters;
 use lane::{Lane, Receiver};
 use numbers::Kind;
@@ -211,6 +213,7 @@ impl Redis {
             count(&inner.counters.remembered);
             return Ok(denied);
         }
+        let era = inner.denials.as_ref().map(|denials| denials.era(&asks));
         let deadline = begun + inner.timeout;
         let parts = split::cut(&asks, inner.hold(first.hold), self.lanes.len() == 1);
         let decisions = match &*parts {
@@ -220,8 +223,8 @@ impl Redis {
             }
             parts => self.decide_in_parts(parts, deadline).await?,
         };
-        if let Some(denials) = &inner.denials {
-            denials.keep(&asks, &decisions, now);
+        if let (Some(denials), Some(era)) = (&inner.denials, era) {
+            denials.keep(&asks, &decisions, (now, era));
         }
         inner.counters.decided_within(begun.elapsed());
         Ok(decisions)
@@ -273,6 +276,22 @@ impl Store for Redis {
         let hold = self.inner.hold(hold);
         self.inner.release(key, hold).await
     }
+
+    async fn refund(&self, charges: &[Charge<'_>], now: Timestamp) -> Result<(), NotRefunded> {
+        self.inner.clock.set(now);
+        let asks: Result<SmallVec<[Ask; 2]>, _> =
+            charges.iter().map(|charge| Ask::refunding(charge, now)).collect();
+        let Ok(asks) = asks else {
+            // Policies whose limits cannot be counted are refused when they are read.
+            return Err(NotRefunded {
+                error: StoreError::Unavailable,
+                untouched: (0..charges.len()).collect(),
+            });
+        };
+        let mut parts = split::cut(&asks, self.inner.hold(HoldId::default()), self.lanes.len() == 1);
+        parts.retain(|part| part.asked.asks.iter().any(|ask| ask.cost > 0));
+        refund::all(&self.inner, parts, Instant::now() + self.inner.timeout).await
+    }
 }
 
 impl fmt::Debug for Redis {
@@ -306,7 +325,8 @@ impl lane::Destination<Asked, Answered> for Carrier {
         let call = Call::charging(&inner.prefix, self.shard, &asked);
         let answer = inner
             .call(self.shard, inner.programs.charge(call.kinds), &call, deadline)
-            .await?;
+            .await
+            .map_err(|fault| StoreError::from(&fault))?;
         let (at, answers) = call.answers(&answer).map_err(|_| StoreError::Unavailable)?;
         let each = answers
             .into_iter()
@@ -361,7 +381,7 @@ impl Inner {
         program: &Program,
         call: &Call,
         deadline: Instant,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Result<Vec<i64>, Fault> {
         let question = Question {
             program,
             keys: &call.keys,
@@ -370,8 +390,7 @@ impl Inner {
                 now_us: self.clock.now_us(),
             },
         };
-        let answer = self.servers.call(shard, question, deadline).await;
-        answer.map_err(|fault| StoreError::from(&fault))
+        self.servers.call(shard, question, deadline).await
     }
 
     async fn give_back(&self, shard: u8, spent: &Asked, at: call::StoreTime) {
@@ -381,6 +400,14 @@ impl Inner {
         let _ = self
             .call(shard, self.programs.give_back(call.kinds), &call, deadline)
             .await;
+        self.was_given_back(spent);
+    }
+
+    /// What was refused before may pass now.
+    fn was_given_back(&self, asked: &Asked) {
+        if let Some(denials) = &self.denials {
+            asked.asks.iter().for_each(|ask| denials.was_given_back(ask.key));
+        }
     }
 
     async fn release(&self, key: Key, hold: [u8; 16]) -> Result<(), StoreError> {

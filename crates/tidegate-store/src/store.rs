@@ -3,6 +3,7 @@
 use core::fmt;
 use std::future::Future;
 
+use smallvec::SmallVec;
 use tidegate_core::{Charge, Decisions, HoldId, Key, Timestamp};
 
 /// Where the state of limits is kept.
@@ -31,6 +32,27 @@ pub trait Store: Send + Sync + 'static {
         hold: HoldId,
         now: Timestamp,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Gives back the cost of each of `charges`, of which nothing is known but that it was spent some time ago: so much of what its counter
+    /// holds, the latest spendings first (of slots the earliest), and never more than that. Each of them by itself. What it may have done is
+    /// never tried again, so nothing is given back twice.
+    ///
+    /// # Errors
+    /// [`NotRefunded`]: some of them were not given back, or nobody knows.
+    fn refund(
+        &self,
+        charges: &[Charge<'_>],
+        now: Timestamp,
+    ) -> impl Future<Output = Result<(), NotRefunded>> + Send;
+}
+
+/// Why a store did not give back all that it should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotRefunded {
+    /// What went wrong first.
+    pub error: StoreError,
+    /// The places of charges that surely were not given back, in rising order. All others were, or may have been.
+    pub untouched: SmallVec<[usize; 4]>,
 }
 
 /// Why a store could not decide. A refusal is not an error.

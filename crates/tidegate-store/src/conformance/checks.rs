@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use tidegate_core::{Charge, HoldId, Key, Limit, Mode, Outcome};
 
-use super::{START, Subject, ask, ask_one, charge, costing, left, limits};
+use super::{START, Subject, ask, ask_one, charge, costing, left, limits, refund};
 use crate::Store;
 
 /// A denied request spends nothing, under any mix of algorithms, and tells what is left unspent.
@@ -160,6 +160,96 @@ pub async fn releasing_twice_is_releasing_once(subject: &impl Subject) {
     }
     assert!(ask_one(subject, take(4), START).await.outcome.passes());
     assert!(!ask_one(subject, take(5), START).await.outcome.passes());
+}
+
+/// What was spent some time ago comes back, as far as it is there, for each charge by itself, whatever was spent on other keys.
+pub async fn as_much_is_given_back_as_counters_hold_and_no_more(subject: &impl Subject) {
+    let limits = limits(10);
+    let keys: Vec<Key> = (0..limits.len())
+        .map(|number| key(subject, "back", &[number]))
+        .collect();
+    let all = |units| -> Vec<Charge<'_>> {
+        let pairs = keys.iter().zip(&limits);
+        pairs
+            .map(|(key, limit)| costing(units, charge(*key, limit)))
+            .collect()
+    };
+    let with_first_again = |units| {
+        let mut charges = all(units);
+        charges.push(charges[0]);
+        charges
+    };
+    refund(subject, &all(3), START).await;
+    let mut spent = [0; 6];
+    for (units, charges, back) in [
+        (8, all(0), 0),
+        (0, all(3), 3),
+        (0, with_first_again(1), 1),
+        (0, all(u64::MAX), u64::MAX),
+        (4, all(0), 0),
+    ] {
+        for (number, charge) in all(units).into_iter().enumerate() {
+            assert!(ask_one(subject, charge, START).await.outcome.passes());
+            spent[number] += units;
+        }
+        refund(subject, &charges, START).await;
+        for charge in &charges {
+            let number = keys
+                .iter()
+                .position(|key| *key == charge.key)
+                .expect("a key of ours");
+            spent[number] = spent[number].saturating_sub(back);
+        }
+        for (number, limit) in limits.iter().enumerate() {
+            let left = left(subject, keys[number], limit, START).await;
+            assert_eq!(
+                left,
+                10 - spent[number],
+                "{} after {back} back",
+                limit.algorithm().name()
+            );
+        }
+    }
+}
+
+/// Whoever spends and gives back at one time: what passes in the end is the limit and what was given back.
+pub async fn tasks_that_give_back_at_one_time_admit_what_they_gave_back(subject: &impl Subject) {
+    subject.set_time(START).await;
+    for (number, limit) in limits(100).into_iter().enumerate() {
+        let (key, limit) = (key(subject, "mixed", &[number]), Arc::new(limit));
+        assert!(
+            ask_one(subject, costing(50, charge(key, &limit)), START)
+                .await
+                .outcome
+                .passes()
+        );
+        let tasks: Vec<_> = (0..8)
+            .map(|task| {
+                let (store, limit) = (subject.store(), Arc::clone(&limit));
+                tokio::spawn(async move {
+                    let mut admitted = 0;
+                    for step in 0..20 {
+                        let charge = Charge {
+                            hold: HoldId(task * 1000 + step),
+                            ..charge(key, &limit)
+                        };
+                        if step % 4 == 0 {
+                            store
+                                .refund(&[charge], START)
+                                .await
+                                .expect("the store gives back");
+                        }
+                        let decisions = store.charge(&[charge], START).await.expect("the store decides");
+                        admitted += u64::from(decisions.charged);
+                    }
+                    admitted
+                })
+            })
+            .collect();
+        let (admitted, left) = (sum(tasks).await, left(subject, key, &limit, START).await);
+        // 50 and 40 came back, each while something was spent.
+        assert_eq!(admitted + left, 90, "{}", limit.algorithm().name());
+    }
 }
 
 /// However many ask at one time, a limit admits what it admits.

@@ -8,7 +8,7 @@ use tidegate_core::{
 use tidegate_fixtures as fixtures;
 use tidegate_fixtures::{Resolution, Step, Vector};
 
-use super::{Subject, ask_one, charge};
+use super::{Subject, ask_one, charge, costing, refund};
 use crate::Store;
 
 /// Runs the vectors of `fixtures/vectors` that the subject's resolution can tell.
@@ -40,6 +40,10 @@ async fn run(subject: &impl Subject, vector: &Vector) {
                 subject.set_time(now).await;
                 let released = subject.store().release(key, HoldId(*hold), now).await;
                 released.expect("the store releases");
+            }
+            Step::Refund { at_ns, units } => {
+                let now = Timestamp::from_nanos(*at_ns);
+                refund(subject, &[costing(*units, charge(key, &limit))], now).await;
             }
             Step::Change { limit: changed } => limit = built(changed).expect("a legal limit"),
         }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use tidegate_core::{Charge, Decision, Decisions, Key, Mode, Outcome, Timestamp};
 
 use super::name;
-use super::numbers::{Kind, Numbers, Uncountable};
+use super::numbers::{Kind, MOST_UNITS, Numbers, Uncountable};
 use super::script::Kinds;
 
 /// What one request asks of one lane: all or nothing.
@@ -42,6 +42,18 @@ impl Ask {
             cost: charge.cost.units().min(charge.limit.capacity() + 1),
             mode: charge.mode,
             cautious: charge.limit.is_cautious(),
+        })
+    }
+
+    /// The same to give back what it costs.
+    ///
+    /// # Errors
+    /// As [`Ask::of`].
+    pub(crate) fn refunding(charge: &Charge<'_>, now: Timestamp) -> Result<Self, Uncountable> {
+        Ok(Self {
+            // A leaky bucket may have lent more than it holds, and no counter holds more than this.
+            cost: charge.cost.units().min(MOST_UNITS),
+            ..Self::of(charge, now)?
         })
     }
 }
@@ -107,6 +119,17 @@ impl Call {
             plan.number(ask.cost);
             plan.number(spent_at.0);
             plan.bytes(&spent.hold);
+        }
+        plan.into_call(name::epoch(prefix, shard), Vec::new())
+    }
+
+    /// A call that gives back what `asked` costs, whenever it was spent.
+    pub(crate) fn refunding(prefix: &str, shard: u8, asked: &Asked) -> Self {
+        let spent = || asked.asks.iter().filter(|ask| ask.cost > 0);
+        let mut plan = Plan::new(prefix, spent());
+        for ask in spent() {
+            plan.counter_and_limit();
+            plan.number(ask.cost);
         }
         plan.into_call(name::epoch(prefix, shard), Vec::new())
     }

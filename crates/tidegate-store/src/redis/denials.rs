@@ -1,15 +1,17 @@
 //! Refusals that are known to hold for a while: who is over its limit and asks again is answered here, without a call.
 //!
-//! Only time makes room under a limit that refused, so until the wait is over the store would refuse the same again. Slots of a
-//! concurrency limit come back at any moment; refusals by them are not kept.
+//! Only time makes room under a limit that refused, and what is given back, so until the wait is over the store would refuse the same again.
+//! Who gives back says so, and what was known of that counter then is forgotten; what another instance gives back is known here when the
+//! wait is over. Slots of a concurrency limit come back at any moment; refusals by them are not kept.
 
 use core::hash::{BuildHasher, Hasher as _};
 use core::time::Duration;
 use std::hash::RandomState;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
-use tidegate_core::{Decisions, Mode, Outcome, Timestamp};
+use tidegate_core::{Decisions, Key, Mode, Outcome, Timestamp};
 
 use super::call::Ask;
 use super::numbers::Kind;
@@ -20,12 +22,21 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(10);
 /// Refusals kept at one time, about 300 bytes each. Another takes the place of one that falls on the same.
 pub(crate) const PLACES: usize = 8192;
 
+/// How many groups of counters are told apart by what was given back to them.
+const GROUPS: usize = 1024;
+
 /// The refusals of one instance.
 #[derive(Debug)]
 pub(crate) struct Denials {
     places: Box<[Mutex<Option<Box<Denial>>>]>,
+    /// How often something was given back to one of a group of counters.
+    given_back: Box<[AtomicU64]>,
     hasher: RandomState,
 }
+
+/// What was given back to some counters until a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Era(u64);
 
 #[derive(Debug)]
 struct Denial {
@@ -33,6 +44,7 @@ struct Denial {
     decisions: Decisions,
     since: Timestamp,
     until: Timestamp,
+    era: Era,
 }
 
 impl Denials {
@@ -40,6 +52,7 @@ impl Denials {
     pub(crate) fn new() -> Self {
         Self {
             places: (0..PLACES).map(|_| Mutex::new(None)).collect(),
+            given_back: (0..GROUPS).map(|_| AtomicU64::new(0)).collect(),
             hasher: RandomState::new(),
         }
     }
@@ -49,15 +62,33 @@ impl Denials {
         let mut place = self.place(asks)?.lock().unwrap_or_else(PoisonError::into_inner);
         let denial = place.as_deref().filter(|denial| *denial.asks == *asks)?;
         // A clock that was set back says nothing about how long it is still refused.
-        if now < denial.since || now >= denial.until {
+        if now < denial.since || now >= denial.until || denial.era != self.era(asks) {
             *place = None;
             return None;
         }
         Some(later(&denial.decisions, now.saturating_since(denial.since)))
     }
 
-    /// Keeps what the store said to `asks` that were sent at `since`, if it is a refusal that holds for a while.
-    pub(crate) fn keep(&self, asks: &[Ask], decisions: &Decisions, since: Timestamp) {
+    /// What has been given back to the counters of `asks` so far. Read before they are sent.
+    pub(crate) fn era(&self, asks: &[Ask]) -> Era {
+        let counts = asks.iter().filter_map(|ask| self.group(ask.key));
+        // Paired with `was_given_back`: who was told of it finds no refusal from before.
+        Era(counts.fold(0, |sum: u64, count| {
+            sum.wrapping_add(count.load(Ordering::Acquire))
+        }))
+    }
+
+    /// Something may have been given back to the counter of `key`: what is known of it holds no more. To be said when the store has
+    /// answered, or will not.
+    pub(crate) fn was_given_back(&self, key: Key) {
+        if let Some(count) = self.group(key) {
+            // Paired with `era`.
+            count.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Keeps what the store said to `asks` that were sent at `since`, in `era`, if it is a refusal that holds for a while.
+    pub(crate) fn keep(&self, asks: &[Ask], decisions: &Decisions, (since, era): (Timestamp, Era)) {
         let Some(wait) = certain_wait(asks, decisions) else {
             return;
         };
@@ -69,8 +100,14 @@ impl Denials {
             decisions: decisions.clone(),
             since,
             until: since.saturating_add(wait.min(LONGEST)),
+            era,
         };
         *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(denial));
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "any bits of the hash do")]
+    fn group(&self, key: Key) -> Option<&AtomicU64> {
+        self.given_back.get(key.hash() as usize % GROUPS)
     }
 
     fn place(&self, asks: &[Ask]) -> Option<&Mutex<Option<Box<Denial>>>> {
@@ -116,7 +153,7 @@ fn later(decisions: &Decisions, passed: Duration) -> Decisions {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tidegate_core::{Charge, Cost, HoldId, Key, KeyHasher, Limit, Rate, Table, TableSize};
+    use tidegate_core::{Charge, Cost, HoldId, KeyHasher, Limit, Rate, Table, TableSize};
 
     use super::*;
 
@@ -174,7 +211,7 @@ mod tests {
         let asks = asks(&charges);
         assert!(table.charge(&charges, START).charged);
         let refused = table.charge(&charges, START);
-        denials.keep(&asks, &refused, START);
+        denials.keep(&asks, &refused, (START, denials.era(&asks)));
 
         let told = denials.find(&asks, after(500_000)).unwrap();
         let retry_after = Duration::from_millis(1_500);
@@ -190,7 +227,11 @@ mod tests {
         let [bucket, ..] = limits(1);
         let charges = [charge(key(1), &bucket, 1, Mode::Enforce)];
         table.charge(&charges, START);
-        denials.keep(&asks(&charges), &table.charge(&charges, START), START);
+        denials.keep(
+            &asks(&charges),
+            &table.charge(&charges, START),
+            (START, denials.era(&asks(&charges))),
+        );
 
         assert!(denials.find(&asks(&charges), START).is_some());
         let [larger, ..] = limits(2);
@@ -213,10 +254,14 @@ mod tests {
             let charges = [charge(key(1), &limit, 1, Mode::Enforce)];
             let passed = table.charge(&charges, START);
             assert!(passed.charged);
-            denials.keep(&asks(&charges), &passed, START);
+            denials.keep(&asks(&charges), &passed, (START, denials.era(&asks(&charges))));
             assert_eq!(denials.find(&asks(&charges), START), None);
             if limit.algorithm() == tidegate_core::Algorithm::Concurrency {
-                denials.keep(&asks(&charges), &table.charge(&charges, START), START);
+                denials.keep(
+                    &asks(&charges),
+                    &table.charge(&charges, START),
+                    (START, denials.era(&asks(&charges))),
+                );
                 assert_eq!(denials.find(&asks(&charges), START), None);
             }
         }
@@ -229,15 +274,38 @@ mod tests {
         let charges = [charge(key(1), &bucket, 2, Mode::Enforce)];
         let asks = asks(&charges);
         let never = table.charge(&charges, START);
-        denials.keep(&asks, &never, START);
+        denials.keep(&asks, &never, (START, denials.era(&asks)));
         assert_eq!(denials.find(&asks, after(9_999_999)), Some(never.clone()));
         assert_eq!(denials.find(&asks, START.saturating_add(LONGEST)), None);
 
-        denials.keep(&asks, &never, START);
+        denials.keep(&asks, &never, (START, denials.era(&asks)));
         assert_eq!(
             denials.find(&asks, START.saturating_sub(Duration::from_nanos(1))),
             None
         );
+    }
+
+    #[test]
+    fn what_is_given_back_ends_the_refusals_that_it_may_have_ended() {
+        let (denials, table) = (Denials::new(), table());
+        let [bucket, ..] = limits(1);
+        let [gets, other] = [1, 2].map(|number| {
+            let charges = [charge(key(number), &bucket, 1, Mode::Enforce)];
+            assert!(table.charge(&charges, START).charged);
+            let (asks, refused) = (asks(&charges), table.charge(&charges, START));
+            denials.keep(&asks, &refused, (START, denials.era(&asks)));
+            (asks, refused)
+        });
+        denials.was_given_back(key(1));
+        assert_eq!(denials.find(&gets.0, START), None);
+        assert!(denials.find(&other.0, START).is_some());
+        // One that was sent before and is told after it.
+        let era = denials.era(&gets.0);
+        denials.was_given_back(key(1));
+        denials.keep(&gets.0, &gets.1, (START, era));
+        assert_eq!(denials.find(&gets.0, START), None);
+        denials.keep(&gets.0, &gets.1, (START, denials.era(&gets.0)));
+        assert!(denials.find(&gets.0, START).is_some());
     }
 
     proptest! {
@@ -260,7 +328,7 @@ mod tests {
                 let told = denials.find(&asks, after(micros));
                 let decided = table.charge(&charges, after(micros));
                 prop_assert!(told.is_none() || !decided.charged, "{:?} but {:?}", told, decided);
-                denials.keep(&asks, &decided, after(micros));
+                denials.keep(&asks, &decided, (after(micros), denials.era(&asks)));
             }
         }
     }

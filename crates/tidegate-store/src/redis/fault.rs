@@ -64,6 +64,21 @@ impl Fault {
         }
     }
 
+    /// Whether it is sure that the call was not executed.
+    pub(crate) const fn left_all_as_it_was(&self) -> bool {
+        match self {
+            Self::NoScript
+            | Self::Moved(_)
+            | Self::Asked(_)
+            | Self::NotMaster
+            | Self::NotNow(_)
+            | Self::Unable(_)
+            | Self::Refused(_)
+            | Self::Down => true,
+            Self::Lost(_) | Self::Late | Self::Nonsense(_) => false,
+        }
+    }
+
     /// What a server said instead of an answer.
     pub(crate) fn of_server(error: &ServerError) -> Self {
         let details = error.details().unwrap_or_default();

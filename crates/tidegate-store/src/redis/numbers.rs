@@ -7,7 +7,7 @@ use tidegate_core::{Algorithm, Limit, Timestamp};
 
 /// The most units and the longest window, in microseconds: sums of them and of moments stay below 2^53, and a share of two of them
 /// can be taken exactly.
-const MOST_UNITS: u64 = (1 << 51) - 1;
+pub(crate) const MOST_UNITS: u64 = (1 << 51) - 1;
 const LONGEST_US: u64 = 1 << 50;
 
 /// A limit in numbers for the script.

@@ -62,6 +62,7 @@ pub(crate) struct Programs {
     clock: Clock,
     charge: [OnceLock<Program>; Kinds::ALL],
     give_back: [OnceLock<Program>; Kinds::ALL],
+    refund: [OnceLock<Program>; Kinds::ALL],
     release: OnceLock<Program>,
 }
 
@@ -71,6 +72,7 @@ impl Programs {
             clock,
             charge: [const { OnceLock::new() }; Kinds::ALL],
             give_back: [const { OnceLock::new() }; Kinds::ALL],
+            refund: [const { OnceLock::new() }; Kinds::ALL],
             release: OnceLock::new(),
         }
     }
@@ -85,6 +87,12 @@ impl Programs {
     pub(crate) fn give_back(&self, kinds: Kinds) -> &Program {
         let make = || self.program(kinds, include_str!("script/give_back.lua"));
         self.give_back[usize::from(kinds.0) % Kinds::ALL].get_or_init(make)
+    }
+
+    /// Gives back what was spent some time ago of limits of `kinds`.
+    pub(crate) fn refund(&self, kinds: Kinds) -> &Program {
+        let make = || self.program(kinds, include_str!("script/refund.lua"));
+        self.refund[usize::from(kinds.0) % Kinds::ALL].get_or_init(make)
     }
 
     /// Frees the slots of one request.

@@ -11,7 +11,7 @@ pub(crate) struct Part {
     pub(crate) shard: u8,
     pub(crate) asked: Asked,
     /// Where each of them stands in the request.
-    places: SmallVec<[usize; 2]>,
+    pub(crate) places: SmallVec<[usize; 2]>,
 }
 
 /// What became of a part.

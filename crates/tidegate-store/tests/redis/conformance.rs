@@ -43,6 +43,8 @@ mod on_a_cluster {
         what_can_never_pass_is_told_apart_from_what_passes_later
         different_keys_never_share_a_counter
         releasing_twice_is_releasing_once
+        as_much_is_given_back_as_counters_hold_and_no_more
+        tasks_that_give_back_at_one_time_admit_what_they_gave_back
         tasks_on_one_key_admit_exactly_the_limit
         state_is_kept_until_it_equals_fresh
     }

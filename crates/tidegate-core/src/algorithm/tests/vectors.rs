@@ -21,6 +21,7 @@ fn every_vector_is_answered_to_the_nanosecond() {
                     assert_eq!(decision, expected(charge), "{}, step {index}", vector.name);
                 }
                 Step::Release { hold, .. } => counter.release(*hold),
+                Step::Refund { at_ns, units } => counter.refund(*units, *at_ns),
                 Step::Change { limit: written } => counter.limit = limit_of(written),
             }
         }

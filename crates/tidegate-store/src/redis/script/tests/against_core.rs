@@ -3,7 +3,6 @@
 use core::time::Duration;
 
 use proptest::prelude::*;
-use smallvec::SmallVec;
 use tidegate_core::{
     Charge, Cost, Decisions, HoldId, Key, Limit, Mode, Outcome, Rate, Table, TableSize, Timestamp,
 };
@@ -12,6 +11,7 @@ use tidegate_test_servers::Kind;
 use super::server::asking;
 use super::{START, Server};
 use crate::redis::call::{Ask, Asked};
+use crate::redis::numbers::Uncountable;
 
 /// A limit in microseconds, as the script counts it, and as core would count it if its nanoseconds were microseconds.
 #[derive(Clone, Debug)]
@@ -123,6 +123,8 @@ struct Step {
     charges: Vec<(usize, u64, bool)>,
     later: u64,
     with_last: bool,
+    /// Its charges are given back instead.
+    gives_back: bool,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -141,10 +143,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn steps_that_come(later: impl Strategy<Value = u64>) -> impl Strategy<Value = Vec<Step>> {
     let cost = prop_oneof![4 => Just(1u64), 1 => 0u64..8, 1 => 0u64..500, 1 => 0u64..20_000_000_000];
     let charges = proptest::collection::vec((0..4usize, cost, proptest::bool::weighted(0.2)), 1..4);
-    let step = (charges, later, any::<bool>()).prop_map(|(charges, later, with_last)| Step {
+    let kind = (any::<bool>(), proptest::bool::weighted(0.2));
+    let step = (charges, later, kind).prop_map(|(charges, later, (with_last, gives_back))| Step {
         charges,
         later,
         with_last,
+        gives_back,
     });
     proptest::collection::vec(step, 1..40)
 }
@@ -170,53 +174,49 @@ fn run(kind: Kind, steps: &[Step], limits: &[Limit], twins: &[Limit], unit: u64)
                 now += step.later;
             }
             number += 1;
-            let charge = |of: &'_ [Limit], (counter, cost, shadow): (usize, u64, bool)| {
-                let counter = counter % of.len();
-                (
-                    counter,
-                    Cost::new(cost),
-                    if shadow { Mode::Shadow } else { Mode::Enforce },
-                )
+            let on_core = charges(step, &keys, twins, number);
+            let on_script = charges(step, &keys, limits, number);
+            let moment = Timestamp::from_nanos(now * 1_000);
+            let asked = |make: fn(&Charge<'_>, Timestamp) -> Result<Ask, Uncountable>| {
+                on_script
+                    .iter()
+                    .map(|charge| make(charge, moment).unwrap())
+                    .collect()
             };
-            let charges = |of: &[Limit]| -> Vec<(usize, Cost, Mode)> {
-                step.charges.iter().map(|&written| charge(of, written)).collect()
-            };
-            let wanted = {
-                let charges: SmallVec<[Charge<'_>; 4]> = charges(twins)
-                    .into_iter()
-                    .map(|(counter, cost, mode)| Charge {
-                        key: keys[counter],
-                        limit: &twins[counter],
-                        cost,
-                        mode,
-                        hold: HoldId(number),
-                    })
-                    .collect();
-                table.charge(&charges, Timestamp::from_nanos(now * unit))
-            };
-            let asks = charges(limits)
-                .into_iter()
-                .map(|(counter, cost, mode)| {
-                    let charge = Charge {
-                        key: keys[counter],
-                        limit: &limits[counter],
-                        cost,
-                        mode,
-                        hold: HoldId(number),
-                    };
-                    Ask::of(&charge, Timestamp::from_nanos(now * 1_000)).unwrap()
-                })
-                .collect();
             let mut hold = [7; 16];
             hold[8..].copy_from_slice(&number.to_le_bytes());
+            if step.gives_back {
+                check(server, &mut waiting, now);
+                let asks = asked(Ask::refunding);
+                table.refund(&on_core, Timestamp::from_nanos(now * unit));
+                server.refund(&Asked { asks, hold }, now);
+                continue;
+            }
+            let asks = asked(Ask::of);
+            let wanted = table.charge(&on_core, Timestamp::from_nanos(now * unit));
             waiting.push((Asked { asks, hold }, scaled(wanted, 1_000 / unit)));
         }
         check(server, &mut waiting, now);
     });
 }
 
-/// Asks for all that waits, in one call.
+/// What `step` asks of the counters `keys` under `limits`.
+fn charges<'l>(step: &Step, keys: &[Key], limits: &'l [Limit], number: u64) -> Vec<Charge<'l>> {
+    let charge = |&(counter, cost, shadow): &(usize, u64, bool)| Charge {
+        key: keys[counter % keys.len()],
+        limit: &limits[counter % keys.len()],
+        cost: Cost::new(cost),
+        mode: if shadow { Mode::Shadow } else { Mode::Enforce },
+        hold: HoldId(number),
+    };
+    step.charges.iter().map(charge).collect()
+}
+
+/// Asks for all that waits, in one call. Nothing is asked where nothing waits.
 fn check(server: &mut Server, waiting: &mut Vec<(Asked, Decisions)>, now: u64) {
+    if waiting.is_empty() {
+        return;
+    }
     let requests: Vec<&Asked> = waiting.iter().map(|(asked, _)| asked).collect();
     let answers = server.charge(&requests, now);
     for (answer, (asked, wanted)) in answers.iter().zip(waiting.iter()) {
@@ -296,8 +296,8 @@ proptest! {
         let steps: Vec<Step> = spendings
             .into_iter()
             .map(|(cost, later, look, with_last)| {
-                let cost = if look == 0 { 0 } else if look == 1 { cost * 30 } else { cost };
-                Step { charges: vec![(0, cost, false)], later, with_last }
+                let cost = if look == 0 { 0 } else if look == 1 || look == 2 { cost * 30 } else { cost };
+                Step { charges: vec![(0, cost, false)], later, with_last, gives_back: look == 2 }
             })
             .collect();
         run(Kind::Redis70, &steps, &limit, &limit, 1_000);

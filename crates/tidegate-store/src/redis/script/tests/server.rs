@@ -87,6 +87,11 @@ impl Server {
         self.eval(Programs::give_back, &call, now);
     }
 
+    pub(super) fn refund(&mut self, asked: &Asked, now: u64) {
+        let call = Call::refunding("tg1", 0, asked);
+        self.eval(Programs::refund, &call, now);
+    }
+
     pub(super) fn release(&mut self, asked: &Asked) -> u64 {
         let call = Call::charging("tg1", 0, &[asked]);
         let mut command = redis::cmd("EVAL");
