@@ -2,7 +2,7 @@
 
 use tidegate_clock::Clock;
 use tidegate_core::{Charge, Cost, Decision, Decisions, Timestamp};
-use tidegate_policy::{Finding, Findings, Plan, Verdict};
+use tidegate_policy::{Finding, Findings, Plan, StoreFailure, Verdict};
 use tidegate_store::{NoPlace, Place, Store, Turns, would_wait};
 
 use crate::Counters;
@@ -65,7 +65,23 @@ impl<S: Store> Counters<S> {
             return Some((Answer::Own(decided.unwrap_or_default()), place));
         }
         // Boxed, so that the future of a request that needs no shared store stays small.
-        let (findings, place) = Box::pin(self.ask_shared(plan, turns, now, clock)).await?;
+        let (findings, place) = Box::pin(self.ask_shared(plan, turns, None, (now, clock))).await?;
+        Some((Answer::Shared(findings), place))
+    }
+
+    /// The same where the shared store has just failed in what belongs to the same question, and is not asked again.
+    pub async fn ask_without_store<'t>(
+        &self,
+        plan: &Plan<'_>,
+        turns: &'t Turns,
+        failure: StoreFailure,
+        now: Timestamp,
+        clock: &Clock,
+    ) -> Option<(Answer, Option<Place<'t>>)> {
+        if plan.charges.is_empty() || self.are_local(plan) {
+            return self.ask(plan, turns, now, clock).await;
+        }
+        let (findings, place) = self.ask_shared(plan, turns, Some(failure), (now, clock)).await?;
         Some((Answer::Shared(findings), place))
     }
 
@@ -73,13 +89,13 @@ impl<S: Store> Counters<S> {
         &self,
         plan: &Plan<'_>,
         turns: &'t Turns,
-        now: Timestamp,
-        clock: &Clock,
+        failed: Option<StoreFailure>,
+        (now, clock): (Timestamp, &Clock),
     ) -> Option<(Box<Findings>, Option<Place<'t>>)> {
         let place = match turns.place_for(&plan.charges) {
             Ok(place) => place,
             Err(NoPlace) => {
-                let seen = self.charge(&looks(plan), now, clock).await;
+                let seen = self.decide(&looks(plan), failed, now, clock).await;
                 let seen = seen.each.iter().map(Finding::decision);
                 if would_wait(&plan.charges, seen) {
                     return None;
@@ -87,8 +103,21 @@ impl<S: Store> Counters<S> {
                 None
             }
         };
-        let findings = self.charge(plan, now, clock).await;
+        let findings = self.decide(plan, failed, now, clock).await;
         Some((Box::new(findings), place))
+    }
+
+    async fn decide(
+        &self,
+        plan: &Plan<'_>,
+        failed: Option<StoreFailure>,
+        now: Timestamp,
+        clock: &Clock,
+    ) -> Findings {
+        match failed {
+            None => self.charge(plan, now, clock).await,
+            Some(failure) => self.charge_without_store(plan, failure, now, clock),
+        }
     }
 }
 

@@ -4,12 +4,13 @@
 //! no call, and are given back if the shared store refuses the others.
 
 mod outage;
+mod refund;
 mod single;
 #[cfg(test)]
 mod tests;
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Key, KeyHasher, Mode, Outcome, Timestamp};
+use tidegate_core::{Charge, Cost, Decision, Decisions, HoldId, Key, KeyHasher, Mode, Timestamp};
 use tidegate_policy::{Consistency, Finding, Findings, OnStoreFailure, Plan, Source, StoreFailure};
 use tidegate_store::{Memory, Store, StoreError};
 
@@ -99,8 +100,7 @@ impl<S: Store> Counters<S> {
         let answer = match shared.store.charge(&asked, now).await {
             Ok(decisions) if decisions.each.len() == asked.len() => Ok(decisions),
             Ok(_) => Err(StoreFailure::Garbled),
-            Err(StoreError::Timeout) => Err(StoreFailure::Timeout),
-            Err(_) => Err(StoreFailure::Unavailable),
+            Err(error) => Err(failure(error)),
         };
         match answer {
             Ok(decisions) => {
@@ -112,6 +112,21 @@ impl<S: Store> Counters<S> {
                 shared.outage.seen(failure, clock);
                 self.charge_alone(plan, own, (shared, failure), clock)
             }
+        }
+    }
+
+    /// The same for a store that has just failed, and is not asked again.
+    pub(crate) fn charge_without_store(
+        &self,
+        plan: &Plan<'_>,
+        failure: StoreFailure,
+        now: Timestamp,
+        clock: &Clock,
+    ) -> Findings {
+        let own = Spending::of(self, charges(plan, |source| !is_shared(source)), now);
+        match &self.shared {
+            Some(shared) if own.decisions.charged => self.charge_alone(plan, own, (shared, failure), clock),
+            _ => found(plan, Some(&own.decisions), None, None),
         }
     }
 
@@ -139,30 +154,6 @@ impl<S: Store> Counters<S> {
         let alone = Spending::of(self, in_its_place.collect(), clock.now());
         let own = own.kept_if(alone.decisions.charged, clock);
         found(plan, Some(&own), None, Some((failure, Some(&alone.decisions))))
-    }
-
-    /// Gives back what charges like those of `plan` spent at some time, of which nothing more is known: as much as their counters still hold,
-    /// so that none has more than if it had never been used. Of a sliding log it is the last spending. None of them may count in the shared
-    /// store.
-    pub fn give_back_locally(&self, plan: &Plan<'_>, now: Timestamp) {
-        let table = self.local.table();
-        let with_cost = |cost: fn(&Charge<'_>) -> Cost| -> Charges<'_> {
-            let charges = plan.charges.iter();
-            charges
-                .map(|charge| Charge {
-                    cost: cost(charge),
-                    ..*charge
-                })
-                .collect()
-        };
-        let spent = with_cost(|charge| Cost::new(charge.cost.units().min(charge.limit.capacity())));
-        // Looks tell until when counters count what they hold.
-        let mut seen = table.charge(&with_cost(|_| Cost::LOOK), now);
-        seen.charged = true;
-        for decision in &mut seen.each {
-            decision.outcome = Outcome::ALLOW;
-        }
-        table.give_back(&spent, &seen, now, now);
     }
 
     /// Gives back slots of concurrency limits at once, as far as they are counted in memory; the keys of the others.
@@ -268,6 +259,14 @@ impl<'m, 'p> Spending<'m, 'p> {
             };
         }
         self.decisions
+    }
+}
+
+/// What a store's error is called.
+fn failure(error: StoreError) -> StoreFailure {
+    match error {
+        StoreError::Timeout => StoreFailure::Timeout,
+        _ => StoreFailure::Unavailable,
     }
 }
 

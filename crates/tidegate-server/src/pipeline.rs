@@ -26,7 +26,7 @@ use crate::record::Record;
 
 pub(crate) use crate::counters::{Answer, Hold};
 pub(crate) use ahead::{Held, NotRead, ReadAhead, Share};
-pub(crate) use descriptors::{CallDecided, NotHere};
+pub(crate) use descriptors::CallDecided;
 
 /// Decides about requests: what the policies ask, charged to counters of this process and of the shared store `S`. It lives as long as the process; the policies are what is
 /// live when a request begins.

@@ -2,9 +2,9 @@
 
 use tidegate_core::{Charge, Decision, Timestamp};
 use tidegate_policy::StoreFailure;
-use tidegate_store::{Store, StoreError};
+use tidegate_store::Store;
 
-use super::Counters;
+use super::{Counters, failure};
 use tidegate_clock::Clock;
 
 impl<S: Store> Counters<S> {
@@ -29,8 +29,7 @@ impl<S: Store> Counters<S> {
         };
         let decided = match shared.store.charge(std::slice::from_ref(charge), now).await {
             Ok(decisions) => decisions.each.first().copied().ok_or(StoreFailure::Garbled),
-            Err(StoreError::Timeout) => Err(StoreFailure::Timeout),
-            Err(_) => Err(StoreFailure::Unavailable),
+            Err(error) => Err(failure(error)),
         };
         match decided {
             Ok(_) => shared.outage.is_over(clock),

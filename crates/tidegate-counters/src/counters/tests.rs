@@ -6,6 +6,9 @@ use http::{HeaderMap, Method, Version};
 use tidegate_core::TableSize;
 use tidegate_policy::{Body, Identity, PolicyFile, PolicySet, Request, Verdict, compile};
 
+use tidegate_store::{NotRefunded, Turns};
+use tokio::runtime::{Builder, Runtime};
+
 use super::*;
 use tidegate_clock::ManualClock;
 
@@ -38,6 +41,23 @@ impl Store for Stand {
 
     async fn release(&self, key: Key, hold: HoldId, now: Timestamp) -> Result<(), StoreError> {
         self.memory.release(key, hold, now).await
+    }
+
+    async fn refund(&self, charges: &[Charge<'_>], now: Timestamp) -> Result<(), NotRefunded> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let Some(error) = *self.fails.lock().unwrap() else {
+            return self.memory.refund(charges, now).await;
+        };
+        // An answer that does not come may be on its way.
+        let surely_not = if error == StoreError::Timeout {
+            0
+        } else {
+            charges.len()
+        };
+        Err(NotRefunded {
+            error,
+            untouched: (0..surely_not).collect(),
+        })
     }
 }
 
@@ -88,6 +108,15 @@ impl Bed {
 
     /// Asks about one request, and hands what was found to `look`.
     fn ask<T>(&self, look: impl FnOnce(&Plan<'_>, &Findings, Verdict<'_>) -> T) -> T {
+        self.planned(|plan, runtime| {
+            let findings = runtime.block_on(self.counters.charge(plan, NOW, &self.clock));
+            assert_eq!(findings.each.len(), plan.charges.len());
+            look(plan, &findings, plan.conclude_findings(&findings))
+        })
+    }
+
+    /// Hands the plan of one request to `act`.
+    fn planned<T>(&self, act: impl FnOnce(&Plan<'_>, &Runtime) -> T) -> T {
         let headers = HeaderMap::new();
         let request = Request {
             method: &Method::GET,
@@ -102,10 +131,13 @@ impl Bed {
         };
         let plan = self.policies.plan(&request, &Identity::Anonymous, HoldId(1), NOW);
         assert!(!self.counters.are_local(&plan));
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let findings = runtime.block_on(self.counters.charge(&plan, NOW, &self.clock));
-        assert_eq!(findings.each.len(), plan.charges.len());
-        look(&plan, &findings, plan.conclude_findings(&findings))
+        let runtime = Builder::new_current_thread().build().unwrap();
+        act(&plan, &runtime)
+    }
+
+    /// Gives back what one request costs.
+    fn refund(&self) -> Result<(), StoreFailure> {
+        self.planned(|plan, runtime| runtime.block_on(self.counters.refund(plan, NOW, &self.clock)))
     }
 
     /// What becomes of one request.
@@ -269,4 +301,64 @@ fn a_slot_comes_back_wherever_it_was_taken() {
     assert_eq!((bed.word(), bed.word()), ("pass", "reject"));
     release(&bed);
     assert_eq!((bed.word(), bed.word()), ("pass", "reject"));
+}
+
+#[test]
+fn what_was_spent_some_time_ago_comes_back_wherever_it_counts() {
+    let bed = Bed::of(
+        &(policy("own", 9, "consistency: local, cost: 2")
+            + &policy("one", 8, "")
+            + &policy("other", 7, "cost: 3")),
+    );
+    assert_eq!(bed.left(), [Some(7), Some(7), Some(4)]);
+    let calls = bed.calls();
+    assert_eq!(bed.refund(), Ok(()));
+    assert_eq!(bed.calls(), calls + 1, "all that is shared travels in one call");
+    assert_eq!(bed.left(), [Some(7), Some(7), Some(4)]);
+}
+
+#[test]
+fn while_the_store_fails_hits_come_back_to_the_counters_that_take_its_place() {
+    let bed = Bed::of(
+        &(policy("open", 9, "on_store_failure: allow")
+            + &policy("alone", 8, "on_store_failure: local, local_share: 50%")),
+    );
+    assert_eq!(bed.left(), [Some(8), Some(7)]);
+    bed.fail(Some(StoreError::Unavailable));
+    assert_eq!(bed.left(), [None, Some(3)]);
+    assert_eq!(bed.refund(), Err(StoreFailure::Unavailable));
+    assert!(bed.counters.outage().unwrap().lasts());
+    assert_eq!(bed.left(), [None, Some(3)], "one came back");
+    bed.fail(None);
+    assert_eq!(bed.left(), [Some(7), Some(6)], "nothing came back there");
+}
+
+#[test]
+fn what_the_store_may_have_given_back_is_not_given_back_again() {
+    let bed = Bed::of(&policy("alone", 8, "on_store_failure: local, local_share: 50%"));
+    bed.fail(Some(StoreError::Timeout));
+    assert_eq!(bed.left(), [Some(3)]);
+    assert_eq!(bed.refund(), Err(StoreFailure::Timeout));
+    assert_eq!(bed.left(), [Some(2)], "nothing came back");
+}
+
+#[test]
+fn a_store_that_has_just_failed_is_not_asked_again() {
+    let bed = Bed::of(
+        &(policy("own", 9, "consistency: local")
+            + &policy("alone", 8, "on_store_failure: local, local_share: 50%")),
+    );
+    let turns = Turns::new(1);
+    bed.planned(|plan, runtime| {
+        let asking = bed
+            .counters
+            .ask_without_store(plan, &turns, StoreFailure::Timeout, NOW, &bed.clock);
+        let (answer, _) = runtime.block_on(asking).unwrap();
+        let left: Vec<_> = answer
+            .decisions()
+            .map(|decision| decision.unwrap().remaining)
+            .collect();
+        assert_eq!((left, bed.calls()), (vec![8, 3], 0));
+        assert_eq!(answer.conclude(plan).failure, Some(StoreFailure::Timeout));
+    });
 }

@@ -10,7 +10,7 @@ use http::Request;
 use tidegate_core::{Algorithm, Charge, Decisions, HoldId, Key, Timestamp};
 use tidegate_server::clock::{Clock, ManualClock};
 use tidegate_server::gateway::Settings;
-use tidegate_store::{Memory, Store, StoreError};
+use tidegate_store::{Memory, NotRefunded, Store, StoreError};
 
 use crate::bed::{Bed, PATIENCE, store};
 use crate::http2::Client;
@@ -66,6 +66,10 @@ impl Store for Watched {
             let _ = self.events.send(Event::GivenBack);
         }
         Ok(())
+    }
+
+    async fn refund(&self, charges: &[Charge<'_>], now: Timestamp) -> Result<(), NotRefunded> {
+        self.memory.refund(charges, now).await
     }
 }
 

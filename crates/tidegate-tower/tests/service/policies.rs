@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, Response};
 use http_body_util::Full;
 use tidegate_core::{Charge, Decisions, HoldId, Key, Timestamp};
 use tidegate_tower::clock::{Clock, ManualClock};
-use tidegate_tower::store::{Store, StoreError};
+use tidegate_tower::store::{NotRefunded, Store, StoreError};
 use tidegate_tower::{BuildError, Builder, Course, Decide, LimitedBody, Limiter, RateLimit, Verdict};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
@@ -145,6 +145,13 @@ impl Store for Broken {
 
     async fn release(&self, _: Key, _: HoldId, _: Timestamp) -> Result<(), StoreError> {
         Err(StoreError::Timeout)
+    }
+
+    async fn refund(&self, _: &[Charge<'_>], _: Timestamp) -> Result<(), NotRefunded> {
+        Err(NotRefunded {
+            error: StoreError::Timeout,
+            untouched: Default::default(),
+        })
     }
 }
 

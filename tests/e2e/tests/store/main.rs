@@ -1,5 +1,6 @@
 //! Gateways that share a store.
 
+mod hits;
 mod one;
 mod secure;
 mod sentinel;

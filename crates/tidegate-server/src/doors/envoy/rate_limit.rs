@@ -14,7 +14,6 @@ use super::wire::Written;
 use super::wire::rate_limit::{Entry as WireEntry, RateLimitDescriptor, RateLimitRequest};
 use crate::gateway::Session;
 use crate::live::Live;
-use crate::pipeline::NotHere;
 use crate::record::Record;
 
 /// The most descriptors of one call.
@@ -60,17 +59,6 @@ pub(crate) async fn decide<S: Store>(
     let descriptors = descriptors.collect::<Result<Descriptors<'_>, _>>()?;
     let worker = &session.worker;
     let (spending, giving_back) = parted(&asked.descriptors, descriptors);
-    if let Some(descriptors) = giving_back {
-        let call = DescriptorCall {
-            domain,
-            descriptors: &descriptors,
-            hits: of_call,
-        };
-        let given_back = worker.pipeline.give_back(live, &call, record.started());
-        given_back.map_err(|NotHere| {
-            Status::unimplemented("hits are given back to policies with `consistency: local` alone")
-        })?;
-    }
     let only_gives_back = asked
         .descriptors
         .iter()
@@ -84,10 +72,21 @@ pub(crate) async fn decide<S: Store>(
     if !live.config.policies.knows_domain(domain) {
         worker.books.unknown_domain(domain);
     }
-    let deciding = worker
-        .pipeline
-        .admit_call(live, &call, worker.next_hold(), record);
-    let Some(decided) = deciding.await else {
+    let (pipeline, hold) = (&worker.pipeline, worker.next_hold());
+    let decided = match &giving_back {
+        None => pipeline.admit_call(live, &call, hold, record).await,
+        Some(descriptors) => {
+            let given_back = DescriptorCall {
+                domain,
+                descriptors,
+                hits: of_call,
+            };
+            let both = (&given_back, &call);
+            // Boxed like everything rare.
+            Box::pin(pipeline.refund_and_admit_call(live, both, hold, record)).await
+        }
+    };
+    let Some(decided) = decided else {
         record.refused("too_many_waiting");
         return Err(Status::unavailable("too many calls wait for their turn"));
     };

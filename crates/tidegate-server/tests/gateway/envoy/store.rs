@@ -1,7 +1,7 @@
 //! Calls while the shared store cannot decide.
 
 use tidegate_core::{Charge, Decisions, HoldId, Key};
-use tidegate_store::{Store, StoreError};
+use tidegate_store::{NotRefunded, Store, StoreError};
 
 use super::auth::{CHECK, get};
 use super::*;
@@ -16,6 +16,13 @@ impl Store for Gone {
 
     async fn release(&self, _: Key, _: HoldId, _: Timestamp) -> Result<(), StoreError> {
         Err(StoreError::Unavailable)
+    }
+
+    async fn refund(&self, charges: &[Charge<'_>], _: Timestamp) -> Result<(), NotRefunded> {
+        Err(NotRefunded {
+            error: StoreError::Unavailable,
+            untouched: (0..charges.len()).collect(),
+        })
     }
 }
 
@@ -49,13 +56,42 @@ fn a_policy_that_denies_then_makes_the_call_fail() {
     );
 }
 
+/// A descriptor whose hit is given back.
+fn back(user: &str) -> Message {
+    descriptor(&[("user", user)]).with_number(4, 1)
+}
+
 #[test]
-fn nothing_is_given_back_to_the_shared_store() {
-    let bed = Bed::over(Gone, &policies("allow"), Clock::system(), at_the_door);
+fn a_store_that_gives_nothing_back_is_a_store_that_fails() {
+    for (on_store_failure, status, code) in [("allow", 0, OK), ("deny", UNAVAILABLE, 0), ("local", 0, OK)] {
+        let bed = Bed::over(Gone, &policies(on_store_failure), Clock::system(), at_the_door);
+        let mut envoy = Envoy::at(&bed);
+        let reply = envoy.call(RATE_LIMIT, &call("shop", &[back("ann")]));
+        assert_eq!(reply.status.0, status, "{on_store_failure}");
+        if status == 0 {
+            let reply = reply.ok();
+            assert_eq!(reply.number(1), code);
+            assert_eq!(header(&reply, "x-tidegate-failure"), Some("unavailable"));
+        }
+    }
+}
+
+#[test]
+fn a_policy_that_decides_alone_then_gives_back_alone() {
+    let bed = Bed::over(Gone, &policies("local"), Clock::system(), at_the_door);
     let mut envoy = Envoy::at(&bed);
-    let asked = descriptor(&[("user", "ann")]).with_number(4, 1);
-    // UNIMPLEMENTED.
-    assert_eq!(envoy.call(RATE_LIMIT, &call("shop", &[asked])).status.0, 12);
+    let mut code = |asked: Message| envoy.call(RATE_LIMIT, &call("shop", &[asked])).ok().number(1);
+    let spends = || descriptor(&[("user", "ann")]);
+    assert_eq!([code(spends()), code(spends())], [OK, OVER_LIMIT]);
+    assert_eq!(
+        [code(back("bob")), code(spends())],
+        [OK, OVER_LIMIT],
+        "another counter"
+    );
+    assert_eq!(
+        [code(back("ann")), code(spends()), code(spends())],
+        [OK, OK, OVER_LIMIT]
+    );
 }
 
 #[test]

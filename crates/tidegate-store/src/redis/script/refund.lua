@@ -4,9 +4,10 @@
 -- How each kind does it. True if the state has changed and is to be written.
 local refunds = {
   function(limit, state, cost)
-    local ahead, back = state.tat - now, cost * limit[2]
-    state.tat = back < ahead and state.tat - back or now
-    return ahead > 0
+    local found = state.tat
+    -- In the past it is full.
+    state.tat = found - cost * limit[2]
+    return found > now
   end,
   function(limit, state, cost)
     local found = state.tat
