@@ -8,6 +8,7 @@ mod cluster;
 mod conformance;
 mod failures;
 mod login;
+mod refunds;
 mod sentinel;
 mod single;
 

@@ -12,7 +12,7 @@ const ALGORITHMS: [(&str, &str); 6] = [
     ),
     (
         "leaky",
-        "algorithm: leaky_bucket, quota: 10, window: 1h, burst: 10",
+        "algorithm: leaky_bucket, quota: 10, window: 1h, burst: 10, max_delay: 1s",
     ),
     ("fixed", "algorithm: fixed_window, quota: 10, window: 1h"),
     ("sliding", "algorithm: sliding_window, quota: 10, window: 1h"),
