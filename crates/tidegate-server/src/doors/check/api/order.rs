@@ -53,25 +53,28 @@ impl Order {
         self.moved.notify_waiters();
     }
 
-    /// Whether a check before the one at `index` counts by one of `keys`, or may.
-    fn is_held_up(&self, index: usize, keys: &[Key]) -> bool {
+    /// The first check from the one at `start` up to the one at `index` that counts by one of `keys`, or may. Those that were passed over hold nobody up later either.
+    fn holding_up(&self, start: usize, index: usize, keys: &[Key]) -> Option<usize> {
         let stages = self.stages.borrow();
-        stages.iter().take(index).any(|stage| match stage {
+        let holds_up = |stage: &Stage| match stage {
             Stage::Coming => true,
             Stage::Asking(others) => others.iter().any(|key| keys.contains(key)),
             Stage::Decided => false,
-        })
+        };
+        (start..index).find(|before| stages.get(*before).is_some_and(holds_up))
     }
 }
 
 impl Turn<'_> {
-    /// Waits until the counters of `plan` may be asked.
+    /// Waits until the counters with these `keys` may be asked.
     pub(super) async fn wait(&self, keys: SmallVec<[Key; 2]>) {
         self.order.set(self.index, Stage::Asking(keys.clone()));
+        let mut start = 0;
         loop {
             let moved = self.order.moved.notified();
-            if !self.order.is_held_up(self.index, &keys) {
-                return;
+            match self.order.holding_up(start, self.index, &keys) {
+                None => return,
+                Some(before) => start = before,
             }
             moved.await;
         }
