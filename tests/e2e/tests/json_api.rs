@@ -410,7 +410,8 @@ policies:
             .all(|answer| answer["limits"][0]["remaining"] == 2)
     );
     let taken = calls() - before;
-    assert!(taken <= 20.0, "{taken} calls");
+    // A dozen on a quiet machine, and one for each check if they went one after the other.
+    assert!(taken <= 75.0, "{taken} calls");
 
     // Two clients by turns, and a user among them.
     let mixed = |number: usize| match number % 3 {
