@@ -12,6 +12,9 @@ use tokio::task::{LocalSet, spawn_local};
 use super::Told;
 use super::case::Draw;
 
+/// The status of a call that is shed.
+const UNAVAILABLE: &str = "14";
+
 /// Which service.
 #[derive(Clone, Copy)]
 pub(crate) enum Service {
@@ -89,6 +92,11 @@ async fn caller(
         let trailers = body.trailers().await?;
         let fields: &HeaderMap = trailers.as_ref().unwrap_or(&head.headers);
         let status = fields.get("grpc-status").context("a status")?;
+        if status == UNAVAILABLE {
+            // The server has too much to do, and says so at once. That is no answer.
+            asked = Instant::now();
+            continue;
+        }
         ensure!(
             status == "0",
             "gRPC status {status:?} {:?}",

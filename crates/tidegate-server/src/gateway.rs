@@ -29,6 +29,7 @@ mod session;
 mod settings;
 mod socket;
 mod stream;
+mod streams;
 mod upgrade;
 mod upstreams;
 mod warden;

@@ -41,6 +41,8 @@ pub(crate) struct Client {
     write_blocked: Cell<bool>,
     /// How often it may still be read from before others have their turn.
     reads_left: Cell<usize>,
+    /// What it asks next is heard in its next turn.
+    answered: Cell<bool>,
     /// The response broke off in a way that the client can only see as a reset.
     pub(crate) reset: Cell<bool>,
     /// What to join the connection to once its 101 is out.
@@ -83,6 +85,7 @@ impl Client {
             given_up: Cell::new(0),
             write_blocked: Cell::new(false),
             reads_left: Cell::new(MOST_READS),
+            answered: Cell::new(false),
             reset: Cell::new(false),
             tunnel: RefCell::default(),
         })
@@ -187,6 +190,12 @@ impl Client {
     /// Its connection is polled again, after others were.
     pub(crate) fn has_its_turn(&self) {
         self.reads_left.set(MOST_READS);
+        self.answered.set(false);
+    }
+
+    /// What it has asked is answered, and only sending is left for this turn. It has been read from, so its task is woken for more.
+    pub(crate) fn is_answered(&self) {
+        self.answered.set(true);
     }
 
     fn may_read(&self) -> bool {
@@ -357,6 +366,9 @@ impl Read for ClientIo {
                 self.client.read();
             }
             return outcome;
+        }
+        if self.client.answered.get() {
+            return Poll::Pending;
         }
         if !self.client.may_read() {
             cx.waker().wake_by_ref();

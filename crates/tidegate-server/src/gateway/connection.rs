@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -326,7 +326,7 @@ async fn serve_http2<S: Store>(session: Rc<Session<S>>, io: ClientIo) {
                 client.deadline.set(LINGER);
             }
         }
-        if connection.as_mut().poll(cx).is_ready() {
+        if turn(connection.as_mut(), &session, cx).is_ready() {
             return Poll::Ready(());
         }
         owed.poll(cx);
@@ -340,12 +340,28 @@ async fn serve_http2<S: Store>(session: Rc<Session<S>>, io: ClientIo) {
         leaving = true;
         connection.as_mut().graceful_shutdown();
         client.deadline.set(LINGER);
-        if connection.as_mut().poll(cx).is_ready() || client.is_let_go() {
+        if turn(connection.as_mut(), &session, cx).is_ready() || client.is_let_go() {
             return Poll::Ready(());
         }
         client.deadline.poll(cx)
     })
     .await;
+}
+
+/// The turn of an HTTP/2 `connection`: it is read from, what it asks at a door is answered, and the answers are sent.
+fn turn<S, C: Future>(mut connection: Pin<&mut C>, session: &Session<S>, cx: &mut Context<'_>) -> Poll<()> {
+    loop {
+        let done = connection.as_mut().poll(cx).is_ready();
+        let asked = session.worker.asked.answer();
+        if done {
+            return Poll::Ready(());
+        }
+        if !asked {
+            return Poll::Pending;
+        }
+        // Once more, which only sends.
+        session.client.is_answered();
+    }
 }
 
 /// Closes so that the last response arrives: a socket closed with unread bytes is reset, and a reset overtakes what was sent.

@@ -7,7 +7,6 @@ use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -31,6 +30,7 @@ use super::pool::Shared;
 use super::pressure::Pressure;
 use super::roster::Roster;
 use super::settings::Settings;
+use super::streams::{Asked, Streams};
 use super::upstreams::Upstreams;
 use super::warden;
 use crate::live::{Live, Seen, View};
@@ -77,9 +77,11 @@ pub(crate) struct Worker<S> {
     shared: Rc<Shared>,
     upstreams: RefCell<Rc<Upstreams>>,
     pub(crate) http1: http1::Builder,
-    pub(crate) http2: http2::Builder<LocalExecutor>,
+    pub(crate) http2: http2::Builder<Streams>,
     /// The same at doors.
-    pub(crate) http2_at_doors: http2::Builder<LocalExecutor>,
+    pub(crate) http2_at_doors: http2::Builder<Streams>,
+    /// What the connection that has its turn there asks.
+    pub(crate) asked: Rc<Asked>,
     pub(crate) common: Arc<Common<S>>,
     view: View,
     /// What it knows of tokens that came before.
@@ -144,14 +146,16 @@ impl<S: Store> Worker<S> {
         let shared = Shared::new(settings.clone(), deadlines.clone());
         let view = pipeline.view();
         let upstreams = Upstreams::new(&view.now().fleet, None, &shared, index);
+        let asked = Rc::default();
         Self {
             books: books(index, &settings, &pipeline),
             index,
             shared,
             upstreams: RefCell::new(upstreams),
             http1: http1_builder(&settings),
-            http2: http2_builder(&settings, LocalExecutor::InTurn),
-            http2_at_doors: http2_builder_of_doors(&settings),
+            http2: http2_builder(&settings, Streams::InTurn),
+            http2_at_doors: http2_builder_of_doors(&settings, &asked),
+            asked,
             settings,
             common,
             view,
@@ -379,8 +383,8 @@ fn http1_builder(settings: &Settings) -> http1::Builder {
     builder
 }
 
-fn http2_builder(settings: &Settings, executor: LocalExecutor) -> http2::Builder<LocalExecutor> {
-    let mut builder = http2::Builder::new(executor);
+fn http2_builder(settings: &Settings, streams: Streams) -> http2::Builder<Streams> {
+    let mut builder = http2::Builder::new(streams);
     let header_bytes = u32::try_from(settings.bounds.header_bytes).unwrap_or(u32::MAX);
     builder
         .max_concurrent_streams(settings.bounds.streams)
@@ -395,8 +399,8 @@ fn http2_builder(settings: &Settings, executor: LocalExecutor) -> http2::Builder
 }
 
 /// The same for doors. Who may ask there is believed, and gives up what is not answered in time.
-fn http2_builder_of_doors(settings: &Settings) -> http2::Builder<LocalExecutor> {
-    let mut builder = http2_builder(settings, LocalExecutor::AtOnce);
+fn http2_builder_of_doors(settings: &Settings, asked: &Rc<Asked>) -> http2::Builder<Streams> {
+    let mut builder = http2_builder(settings, Streams::AtOnce(asked.clone()));
     builder.max_pending_accept_reset_streams(H2_PENDING_RESETS_AT_DOORS);
     builder
 }
@@ -414,29 +418,3 @@ const H2_STREAM_WINDOW: u32 = 256 * 1024;
 const H2_CONNECTION_WINDOW: u32 = 1024 * 1024;
 /// What one stream may hold back when its client does not read.
 const H2_SEND_BUFFER: usize = 64 * 1024;
-
-/// Runs the streams of HTTP/2 connections on the worker's own thread.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum LocalExecutor {
-    /// As tasks that have their turns like all others.
-    InTurn,
-    /// While their connection has its turn, and as tasks only if they have to wait for something. Who asks at a door is mostly answered at
-    /// once: behind a flood, that spares an answer two waits for its turn of three.
-    AtOnce,
-}
-
-impl<F: Future<Output = ()> + 'static> hyper::rt::Executor<F> for LocalExecutor {
-    fn execute(&self, future: F) {
-        match self {
-            Self::InTurn => _ = spawn_local(future),
-            Self::AtOnce => {
-                let mut future = Box::pin(future);
-                // Whatever it waits for, it is asked once more as a task, which can be woken.
-                let mut context = Context::from_waker(Waker::noop());
-                if future.as_mut().poll(&mut context).is_pending() {
-                    spawn_local(future);
-                }
-            }
-        }
-    }
-}
