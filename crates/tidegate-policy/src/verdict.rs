@@ -68,6 +68,8 @@ impl Reason<'_> {
 pub struct Reading<'set> {
     /// Which limit.
     pub source: Source<'set>,
+    /// Which charge of the plan: two descriptors of one call may meet the same limit.
+    pub place: usize,
     /// What it said.
     pub decision: Decision,
 }
@@ -170,11 +172,16 @@ impl<'set> Plan<'set> {
     /// `decisions` has one for each charge, if it was decided.
     fn weigh(&self, decisions: impl Iterator<Item = Option<Decision>>) -> Verdict<'set> {
         let mut verdict = Verdict::bare(Course::Pass);
-        for ((charge, &source), decision) in self.charges.iter().zip(&self.sources).zip(decisions) {
+        let charges = self.charges.iter().zip(&self.sources).enumerate();
+        for ((place, (charge, &source)), decision) in charges.zip(decisions) {
             let Some(decision) = decision else {
                 continue;
             };
-            let reading = Reading { source, decision };
+            let reading = Reading {
+                source,
+                place,
+                decision,
+            };
             match charge.mode {
                 Mode::Enforce => verdict.add(reading),
                 Mode::Shadow if decision.outcome.passes() => {}

@@ -111,10 +111,7 @@ impl Line {
         if let Some(reading) = verdict.deciding() {
             self.policy = Some(reading.source.limit.label.clone());
             self.remaining = Some(reading.decision.remaining);
-            let place = (reading.source.policy_index, reading.source.limit_index);
-            let mut charged = plan.charges.iter().zip(&plan.sources);
-            let charge = charged.find(|(_, source)| (source.policy_index, source.limit_index) == place);
-            self.key = charge.map(|(charge, _)| charge.key);
+            self.key = plan.charges.get(reading.place).map(|charge| charge.key);
         }
         match verdict.course {
             Course::Reject(Reason::Limited { retry_after }) => self.retry_after = Some(retry_after),
@@ -229,7 +226,42 @@ fn is_hex(text: &str, digits: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
+    use tidegate_core::{Cost, HoldId, KeyHasher, Table, TableSize};
+    use tidegate_policy::{Descriptor, DescriptorCall, Entry, PolicyFile, compile};
+
     use super::*;
+
+    #[test]
+    fn of_two_descriptors_under_one_policy_the_one_that_decides_is_told() {
+        let text = "policies: [{ name: user, match: { domain: shop, descriptor: [user] }, limit: { algorithm: fixed_window, quota: 5, window: 1m } }]";
+        let file = PolicyFile { name: "t.yaml", text };
+        let compiled = compile(file, &KeyHasher::new([0; 16])).unwrap();
+        let table = Table::new(TableSize {
+            bucket_bytes: 0,
+            ledger_bytes: 0,
+        });
+        let now = Timestamp::from_nanos(1_800_000_000_000_000_000);
+        let hits = [("ann", 1), ("bob", 4), ("cid", 2)];
+        let descriptors = hits.map(|(value, hits)| Descriptor {
+            entries: [Entry { key: "user", value }].into_iter().collect(),
+            hits: Some(hits),
+            limit: None,
+        });
+        let call = DescriptorCall {
+            domain: "shop",
+            descriptors: &descriptors,
+            hits: None,
+        };
+        let planned = compiled.config.policies.plan_descriptors(&call, HoldId(1), now);
+        assert_eq!(planned.plan.charges[1].cost, Cost::new(4));
+        let decisions = table.charge(&planned.plan.charges, now);
+        let mut line = Line::of(Ipv4Addr::LOCALHOST.into());
+        line.explain(&planned.plan, &planned.plan.conclude(Ok(&decisions)));
+        assert_eq!(line.remaining, Some(1));
+        assert_eq!(line.key, Some(planned.plan.charges[1].key));
+    }
 
     fn traced(value: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
