@@ -3,6 +3,7 @@
 mod beginnings;
 pub(crate) mod body;
 pub(crate) mod bound;
+pub(crate) mod call_bound;
 mod calls;
 pub(crate) mod conditions;
 pub(crate) mod descriptors;
@@ -35,6 +36,7 @@ use crate::{Consistency, Identity, Plan, Policy, Prefixes, Request};
 use beginnings::Beginnings;
 use body::{BodyRule, OnTooLarge};
 use bound::Bound;
+use call_bound::Crowd;
 use calls::Calls;
 use conditions::Conditions;
 use descriptors::CallPattern;
@@ -193,6 +195,11 @@ impl PolicySet {
     /// Whether a request can meet more limits than a plan carries.
     pub(crate) fn bound(&self) -> Bound {
         bound::search(&self.index, &self.rules)
+    }
+
+    /// Policies about calls of the rate limit service with more limits than a plan carries.
+    pub(crate) fn crowds(&self) -> Vec<Crowd> {
+        self.calls.crowds(&self.rules)
     }
 
     /// What `request`, made by `identity` at `now`, asks of the store.

@@ -18,6 +18,7 @@ use crate::document::store::StoreText;
 use crate::expression::Use;
 use crate::policy::{Consistency, Policy, PolicyLimit};
 use crate::set::bound::Bound;
+use crate::set::call_bound::Crowd;
 use crate::set::key::Recipe;
 use crate::set::{Expressions, Parts, PolicySet};
 use crate::{ExpressionField, Prefixes, Tier};
@@ -85,6 +86,7 @@ pub(super) fn set(
     call::bound_patterns(patterns, report);
     let set = PolicySet::new(parts, usual, hasher, Prefixes::ipv6(identity.ipv6_prefix));
     bound_charges(&set, &places, report);
+    bound_charges_of_calls(&set, &places, report);
     set
 }
 
@@ -92,26 +94,10 @@ fn bound_charges(set: &PolicySet, places: &[Place], report: &mut Report<'_>) {
     match set.bound() {
         Bound::Fits => {}
         Bound::TooMany(policies) => {
-            let last = policies.last().and_then(|last| places.get(*last));
-            let at = last.copied().unwrap_or(Place::START);
-            let names: Vec<&str> = policies
-                .iter()
-                .map(|policy| &*set.policies()[*policy].name)
-                .collect();
-            let shown = names
-                .iter()
-                .take(MAX_NAMES_SHOWN)
-                .copied()
-                .collect::<Vec<_>>()
-                .join(", ");
-            let rest = if names.len() > MAX_NAMES_SHOWN {
-                ", …"
-            } else {
-                ""
-            };
-            let count = names.len();
+            let (at, shown) = shown(&policies, set, places);
+            let count = policies.len();
             let message = format!(
-                "one request can match {count} policies with more than {MAX_CHARGES} limits together: {shown}{rest}"
+                "one request can match {count} policies with more than {MAX_CHARGES} limits together: {shown}"
             );
             let cure = "narrow their `match` by path, host or method, or let one policy count many clients by its `key`";
             report.error(at, message, cure);
@@ -124,6 +110,44 @@ fn bound_charges(set: &PolicySet, places: &[Place], report: &mut Report<'_>) {
             report.warning(Place::START, message, cure);
         }
     }
+}
+
+fn bound_charges_of_calls(set: &PolicySet, places: &[Place], report: &mut Report<'_>) {
+    for crowd in set.crowds() {
+        match crowd {
+            Crowd::Always(policies) => {
+                let (at, shown) = shown(&policies, set, places);
+                let count = policies.len();
+                let message = format!(
+                    "a call meets {count} policies with more than {MAX_CHARGES} limits together, and is always refused: {shown}"
+                );
+                let cure = "narrow their `match` by descriptor or their `when`, or let one policy count many clients by its `key`";
+                report.error(at, message, cure);
+            }
+            Crowd::Perhaps(policies) => {
+                let (at, shown) = shown(&policies, set, places);
+                let count = policies.len();
+                let message = format!(
+                    "a call may meet {count} policies with more than {MAX_CHARGES} limits together: {shown}"
+                );
+                let cure = "see that no call meets so many, for it would be refused";
+                report.warning(at, message, cure);
+            }
+        }
+    }
+}
+
+/// Where the last of `policies` stands, and the names of some.
+fn shown(policies: &[usize], set: &PolicySet, places: &[Place]) -> (Place, String) {
+    let last = policies.last().and_then(|last| places.get(*last));
+    let names = policies.iter().take(MAX_NAMES_SHOWN);
+    let names: Vec<&str> = names.map(|policy| &*set.policies()[*policy].name).collect();
+    let rest = if policies.len() > MAX_NAMES_SHOWN {
+        ", …"
+    } else {
+        ""
+    };
+    (last.copied().unwrap_or(Place::START), names.join(", ") + rest)
 }
 
 fn right(

@@ -3,9 +3,10 @@
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Cost, HoldId, Key, KeyBuilder, KeyHasher, MAX_CHARGES, Mode, Timestamp};
 
+use super::call_bound::{self, Crowd};
 use super::descriptors::{CallPattern, Descriptors, Domain};
 use super::key::{self, Found, Value, Values};
-use super::{PolicySet, harshest};
+use super::{PolicySet, Rule, harshest};
 use crate::expression::{CallScope, Fuel, Scope};
 use crate::plan::{ExpressionFailure, ExpressionField, Refusal, Source, Terms};
 use crate::{Consistency, DescriptorCall, DescriptorPlan, Entry, OnStoreFailure, Policy, PolicyLimit, Share};
@@ -44,6 +45,11 @@ impl Calls {
 
     pub(super) fn name_shared_by(&mut self, hasher: &KeyHasher) {
         self.brought_shared = brought(hasher);
+    }
+
+    /// Policies with more limits than one call may meet.
+    pub(super) fn crowds(&self, rules: &[Rule]) -> Vec<Crowd> {
+        call_bound::search(&self.descriptors, rules)
     }
 
     /// Whether limits that calls bring along count in the store that instances share.

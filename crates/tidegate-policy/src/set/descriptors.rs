@@ -72,6 +72,11 @@ impl Descriptors {
         self.domains.is_empty()
     }
 
+    /// All domains.
+    pub(crate) fn domains(&self) -> impl Iterator<Item = &Domain> {
+        self.domains.values()
+    }
+
     /// The policies of the domain `name`.
     pub(crate) fn domain(&self, name: &str) -> Option<&Domain> {
         self.domains.get(name)
@@ -88,6 +93,24 @@ impl Domain {
             node.keys.get(entry.key)?.find(entry.value)
         });
         end.map_or(&[], |node| &node.policies)
+    }
+}
+
+impl Domain {
+    /// The policies of each way through entries at whose end there are any.
+    pub(crate) fn ends(&self) -> Vec<&[u32]> {
+        let mut ends = Vec::new();
+        let mut open = vec![&self.root];
+        while let Some(node) = open.pop() {
+            if !node.policies.is_empty() {
+                ends.push(&node.policies[..]);
+            }
+            for branch in node.keys.values() {
+                open.extend(branch.values.values());
+                open.extend(branch.any.as_deref());
+            }
+        }
+        ends
     }
 }
 
