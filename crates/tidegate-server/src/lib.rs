@@ -5,6 +5,8 @@ pub mod admin;
 pub mod boot;
 pub mod demo;
 mod doors;
+#[doc(hidden)]
+pub mod fuzzed;
 pub mod gateway;
 mod handover;
 pub mod key_lookups;

@@ -22,6 +22,8 @@ use crate::record::Record;
 use dialect::{Denial, Dialect};
 use misasked::Misasked;
 
+pub use api::{charges_of_question, descriptors_of_call};
+
 /// The status that is meant, where a proxy must be told another.
 const MEANT: HeaderName = HeaderName::from_static("x-tidegate-status");
 

@@ -5,6 +5,7 @@ mod call;
 mod fields;
 mod given;
 mod order;
+mod planned;
 mod protojson;
 mod question;
 mod report;
@@ -27,6 +28,8 @@ use given::Given;
 use order::{Order, Turn};
 use question::{Asked, Described, Question, Questions};
 use report::Report;
+
+pub use planned::{charges_of_question, descriptors_of_call};
 
 /// Where one question, or several, are asked.
 const CHECK: &str = "/v1/check";

@@ -21,14 +21,14 @@ use crate::record::Record;
 /// A call.
 #[derive(Debug)]
 pub(super) struct Call {
-    domain: String,
-    descriptors: Vec<Said>,
-    hits: Option<u64>,
+    pub(super) domain: String,
+    pub(super) descriptors: Vec<Said>,
+    pub(super) hits: Option<u64>,
 }
 
 /// A descriptor.
 #[derive(Debug)]
-struct Said {
+pub(super) struct Said {
     entries: Vec<(String, String)>,
     hits: Option<u64>,
 }
@@ -135,7 +135,7 @@ pub(super) async fn decide<S: Store>(
     }
 }
 
-fn descriptor(said: &Said) -> Descriptor<'_> {
+pub(super) fn descriptor(said: &Said) -> Descriptor<'_> {
     let entries = said.entries.iter().map(|(key, value)| Entry { key, value });
     Descriptor {
         entries: entries.collect(),

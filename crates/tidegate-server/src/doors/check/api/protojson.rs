@@ -91,7 +91,8 @@ fn number<N: TryFrom<u64>>(value: &Value, path: &str, report: &mut Report) -> Op
     number
 }
 
-fn read(bytes: &[u8], report: &mut Report) -> Option<RateLimitRequest> {
+/// The call in `bytes`. What is wrong with it is reported.
+pub(super) fn read(bytes: &[u8], report: &mut Report) -> Option<RateLimitRequest> {
     let document: Value = match serde_json::from_slice(bytes) {
         Ok(document) => document,
         Err(error) => {

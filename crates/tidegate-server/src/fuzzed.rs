@@ -1,0 +1,3 @@
+//! What the fuzz targets reach of what is private.
+
+pub use crate::doors::check::{charges_of_question, descriptors_of_call};
