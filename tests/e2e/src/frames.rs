@@ -105,6 +105,19 @@ pub fn post(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &request("POST", path))
 }
 
+/// A call of gRPC on a stream.
+pub fn call(stream: u32, path: &str, message: &[u8]) -> Vec<u8> {
+    let mut head = request("POST", path);
+    head.extend(block(&[("content-type", "application/grpc")]));
+    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+    let body = [&[0], &length[..], message].concat();
+    [
+        frame(HEADERS, END_HEADERS, stream, &head),
+        frame(DATA, END_STREAM, stream, &body),
+    ]
+    .concat()
+}
+
 /// The numbers that a client may give to its first `many` streams.
 pub fn streams(many: u32) -> impl Iterator<Item = u32> {
     (0..many).map(|index| 2 * index + 1)

@@ -93,9 +93,18 @@ impl Gateway {
     /// Starts `tidegate serve` with these policies and the doors in them, the first of which is its address. There is nothing to forward
     /// to.
     pub fn doors(policies: &str) -> Self {
+        Self::of_doors(&format!("admin: 'off'\n{policies}"))
+    }
+
+    /// The same beside an admin listener.
+    pub fn doors_and_admin(policies: &str) -> Self {
+        Self::of_doors(&format!("admin: 127.0.0.1:0\n{policies}"))
+    }
+
+    fn of_doors(policies: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tidegate.yaml");
-        fs::write(&file, format!("admin: 'off'\n{policies}")).unwrap();
+        fs::write(&file, policies).unwrap();
         Self {
             _folder: Some(folder),
             ..Self::start_with(&["serve", "--config", file.to_str().unwrap()])
@@ -208,8 +217,18 @@ impl Gateway {
     }
 
     /// Asks it to stop, and says how it ended.
-    pub fn stop(mut self) -> Option<i32> {
+    pub fn stop(self) -> Option<i32> {
+        self.ask_to_stop();
+        self.ended()
+    }
+
+    /// Asks it to stop.
+    pub fn ask_to_stop(&self) {
         self.process.signal(Signal::TERM);
+    }
+
+    /// Waits for its end, and says how it ended.
+    pub fn ended(mut self) -> Option<i32> {
         self.process.ended().code()
     }
 }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::Command;
 
 use redis::{Connection, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion, RedisConnectionInfo};
-use tidegate_e2e::{Gateway, blocks, search_path, shown};
+use tidegate_e2e::{Gateway, blocks, search_path, shown, until};
 use tidegate_test_servers::Server;
 
 const PAGE: &str = include_str!("../../../docs/redis-cell.md");
@@ -196,4 +196,29 @@ fn a_stop_does_not_wait_for_clients_that_rest() {
     throttle(&mut resting, "a", &[1, 1, 1]).unwrap();
     assert_eq!(door.stop(), Some(0));
     assert!(throttle(&mut resting, "a", &[1, 1, 1]).is_err());
+}
+
+#[test]
+fn a_command_that_the_store_is_asked_for_when_a_stop_comes_is_answered() {
+    let redis = Server::redis();
+    let policies = format!(
+        "store: {{ redis: {}, timeout: 1s }}\ndoors: {{ redis: {{ listen: 0, consistency: strict }} }}",
+        redis.url()
+    );
+    let door = Gateway::doors_and_admin(&policies);
+    let mut idle = TcpStream::connect(door.address()).unwrap();
+    let mut asks = TcpStream::connect(door.address()).unwrap();
+    redis.stop();
+    let ask = "*5\r\n$11\r\nCL.THROTTLE\r\n$3\r\nann\r\n$1\r\n9\r\n$1\r\n9\r\n$2\r\n60\r\n";
+    asks.write_all(ask.as_bytes()).unwrap();
+    until("the store is asked", || {
+        (door.metric("tidegate_store_calls_total") > 0.0).then_some(())
+    });
+    door.ask_to_stop();
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0, "who rests is let go at once");
+    redis.cont();
+    let mut told = String::new();
+    asks.read_to_string(&mut told).unwrap();
+    assert!(told.starts_with("*5\r\n:0\r\n:10\r\n"), "{told}");
+    assert_eq!(door.ended(), Some(0));
 }

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use tidegate_e2e::Gateway;
+use tidegate_e2e::{Gateway, until};
 
 const DOOR: &str = "
 doors: { spoe: 0 }
@@ -79,9 +79,11 @@ fn messages_that_come_together_are_all_answered_by_their_names() {
     let names: Vec<u8> = frames.iter().map(|(_, name, _)| name[0]).collect();
     assert_eq!(names, (1..=200).collect::<Vec<u8>>());
     assert!(frames.iter().all(|(kind, name, _)| (*kind, name[1]) == (ACK, 1)));
-    // Four of each of fifty clients, two of which pass.
+    // Four of each of fifty clients, two of which pass, unless the machine has too much to do.
     let count = |word: &str| frames.iter().filter(|(.., text)| text.contains(word)).count();
-    assert_eq!((count("\u{4}pass"), count("\u{6}reject")), (100, 100));
+    let [pass, reject, late] = ["\u{4}pass", "\u{6}reject", "overloaded"].map(count);
+    assert!(pass <= 100 && reject <= 100, "{pass} {reject}");
+    assert_eq!(pass + reject + late, 200);
 }
 
 #[test]
@@ -128,6 +130,33 @@ fn who_speaks_another_protocol_is_told_so_and_the_connection_ends() {
         assert_eq!(found, kinds, "{bytes:?}");
         assert!(frames.last().unwrap().2.contains(message), "{frames:?}");
     }
+}
+
+#[test]
+fn a_message_that_is_being_decided_when_a_stop_comes_is_answered() {
+    let door = Gateway::doors_and_admin(
+        "
+doors: { spoe: 0 }
+policies: [{ name: slow, key: [client.ip], limit: { algorithm: leaky_bucket, quota: 1, window: 2s, max_delay: 10s } }]
+",
+    );
+    let mut stream = TcpStream::connect(door.address()).unwrap();
+    stream
+        .write_all(&[hello(&[]), notify(1, 1), notify(2, 1)].concat())
+        .unwrap();
+    until("the second message waits", || {
+        (door.metric("tidegate_requests_waiting") > 0.0).then_some(())
+    });
+    door.ask_to_stop();
+    let mut told = Vec::new();
+    stream.read_to_end(&mut told).unwrap();
+    let told = String::from_utf8_lossy(&told);
+    assert!(
+        told.contains("\u{4}pass") && told.contains("\u{5}delay"),
+        "{told}"
+    );
+    assert!(told.ends_with("normal"), "{told}");
+    assert_eq!(door.ended(), Some(0));
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub(crate) async fn answer<S: Store>(
     record: &mut Record,
 ) -> Response<ResponseBody> {
     if request.uri().path() == HEALTH {
-        return Response::new(ResponseBody::whole(Bytes::from_static(b"ok\n")));
+        return health(session.worker.stopping());
     }
     if api::is_at(request.uri().path()) {
         return Box::pin(api::answer(session, live, request, record)).await;
@@ -67,6 +67,18 @@ pub(crate) async fn answer<S: Store>(
             response
         }
     }
+}
+
+/// Whether questions are welcome. A process that left its place to the next is still well: where it listened, somebody serves.
+fn health(is_stopping: bool) -> Response<ResponseBody> {
+    let (status, told) = if is_stopping {
+        (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
+    } else {
+        (StatusCode::OK, "ok\n")
+    };
+    let mut response = Response::new(ResponseBody::whole(told.into()));
+    *response.status_mut() = status;
+    response
 }
 
 /// Why a sub-request gets no decision.

@@ -76,11 +76,15 @@ async fn serve<S: Store>(
         }
         HEALTH => {
             let asked = call::message(request, usual).await?;
-            let health = health::check(&asked, session.worker.leaving())?;
+            let health = health::check(&asked, session.worker.stopping())?;
             Ok(call::reply(health))
         }
+        "/grpc.health.v1.Health/Watch" => {
+            let asked = call::message(request, usual).await?;
+            Ok(health::watch(&asked, session.worker.clone()))
+        }
         _ => Err(Status::unimplemented(
-            "this door answers ShouldRateLimit, Check of Authorization and Check of Health",
+            "this door answers ShouldRateLimit, Check of Authorization, Check and Watch of Health",
         )),
     }
 }

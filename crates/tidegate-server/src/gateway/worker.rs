@@ -2,11 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -122,6 +124,17 @@ impl<S> Worker<S> {
     /// Whether connections should end as soon as they owe nothing.
     pub(crate) fn stopping(&self) -> bool {
         self.stopping.get()
+    }
+
+    /// Waits until connections should end with their next answer.
+    pub(crate) async fn leaves(&self) {
+        // Never due, but whoever waits for it is woken when the worker leaves.
+        let news = self.deadlines.deadline();
+        poll_fn(|cx| match news.poll(cx) {
+            Poll::Pending if !self.leaving() => Poll::Pending,
+            _ => Poll::Ready(()),
+        })
+        .await;
     }
 
     /// What is live now.

@@ -3,6 +3,8 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
+use tidegate_policy::Door;
+
 use crate::bed::{Bed, field};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -149,4 +151,15 @@ fn a_kind_farewell_lasts_no_longer_than_the_drain() {
     bed.ask_to_leave(LONG);
     silent.gone();
     assert_eq!(bed.stopped().cut, 1);
+}
+
+#[test]
+fn a_door_whose_place_the_next_process_takes_is_well_to_the_end() {
+    let mut bed = Bed::with(|settings| settings.listen[0].door = Door::Check);
+    let mut balancer = bed.client();
+    bed.ask_to_leave(LONG);
+    balancer.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    let told = balancer.rest();
+    assert!(told.starts_with("HTTP/1.1 200 OK\r\n"), "{told}");
+    assert_eq!(bed.stopped().cut, 0);
 }

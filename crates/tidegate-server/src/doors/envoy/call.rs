@@ -77,7 +77,20 @@ where
 
 /// The answer of a call that went well.
 pub(super) fn reply(message: Written) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::message(message.framed()));
+    answer(ResponseBody::message(message.framed()))
+}
+
+/// The answer of a call that goes well: `first`, and another message as soon as it is known whether there is one.
+pub(super) fn replies(
+    first: Written,
+    following: impl Future<Output = Option<Written>> + 'static,
+) -> Response<ResponseBody> {
+    let following = async { following.await.map(Written::framed) };
+    answer(ResponseBody::messages(first.framed(), following))
+}
+
+fn answer(body: ResponseBody) -> Response<ResponseBody> {
+    let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, GRPC);
     response
 }

@@ -113,8 +113,13 @@ enum Content {
     Message(Bytes),
     /// That status alone.
     WentWell,
+    /// A message that is still to be given, if it is; one more when there is something to say, if there is; and the status.
+    Following(Option<Bytes>, Following),
     Upstream(UpstreamBody),
 }
+
+/// What follows a message, some day.
+type Following = Pin<Box<dyn Future<Output = Option<Bytes>>>>;
 
 /// How a client learns that the body broke off.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -139,6 +144,11 @@ impl ResponseBody {
     /// `message` of gRPC, in its frame, and behind it the status of a call that went well.
     pub(crate) fn message(message: Bytes) -> Self {
         Self::of(Content::Message(message))
+    }
+
+    /// The same with another message between them, or none, as soon as it is known which.
+    pub(crate) fn messages(first: Bytes, following: impl Future<Output = Option<Bytes>> + 'static) -> Self {
+        Self::of(Content::Following(Some(first), Box::pin(following)))
     }
 
     /// The upstream's.
@@ -243,6 +253,22 @@ impl Body for ResponseBody {
                 self.gave(&frame);
                 Poll::Ready(Some(Ok(frame)))
             }
+            Content::Following(first, following) => {
+                let message = match first.take() {
+                    Some(first) => Some(first),
+                    None => {
+                        let last = ready!(following.as_mut().poll(cx));
+                        self.content = Content::WentWell;
+                        last
+                    }
+                };
+                let Some(message) = message else {
+                    return self.poll_frame(cx);
+                };
+                let frame = Frame::data(message);
+                self.gave(&frame);
+                Poll::Ready(Some(Ok(frame)))
+            }
             Content::WentWell => {
                 self.content = Content::Nothing;
                 Poll::Ready(Some(Ok(Frame::trailers(went_well()))))
@@ -263,7 +289,7 @@ impl Body for ResponseBody {
         match &self.content {
             Content::Nothing => true,
             Content::Whole(bytes) => bytes.is_empty(),
-            Content::Message(_) | Content::WentWell => false,
+            Content::Message(_) | Content::WentWell | Content::Following(..) => false,
             Content::Upstream(body) => body.incoming.is_end_stream(),
         }
     }
@@ -272,7 +298,7 @@ impl Body for ResponseBody {
         match &self.content {
             Content::Nothing => SizeHint::with_exact(0),
             Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Content::Message(_) | Content::WentWell => SizeHint::default(),
+            Content::Message(_) | Content::WentWell | Content::Following(..) => SizeHint::default(),
             Content::Upstream(body) => body.incoming.size_hint(),
         }
     }

@@ -154,7 +154,7 @@ fn methods_that_are_not_here_are_not_implemented() {
     for path in [
         "/",
         "/envoy.service.ratelimit.v2.RateLimitService/ShouldRateLimit",
-        "/grpc.health.v1.Health/Watch",
+        "/grpc.health.v1.Health/List",
     ] {
         assert_eq!(envoy.call(path, &call("shop", &[user()])).status.0, UNIMPLEMENTED);
     }

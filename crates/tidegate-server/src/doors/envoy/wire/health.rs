@@ -15,4 +15,5 @@ pub(crate) const STATUS: u32 = 1;
 pub(crate) enum ServingStatus {
     Serving = 1,
     NotServing = 2,
+    ServiceUnknown = 3,
 }
