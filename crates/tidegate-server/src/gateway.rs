@@ -48,6 +48,7 @@ use tidegate_store::Store;
 use tokio::sync::{oneshot, watch};
 
 pub(crate) use body::{Early, Progress, Reader, ResponseBody};
+pub(crate) use client::InFlight;
 pub(crate) use fault::Fault;
 pub(crate) use listen::{listen, refuse_shared};
 pub(crate) use raw::Raw;

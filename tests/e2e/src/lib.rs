@@ -24,6 +24,7 @@ mod page;
 mod raw;
 mod secure;
 mod siege;
+pub mod spop;
 
 pub use authority::{Authority, Certificate};
 pub use beside::{Beside, ENVOY_ARGUMENTS, Proxy};

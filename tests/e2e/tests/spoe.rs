@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
+use tidegate_e2e::spop::{HAPROXY_DISCONNECT, HAPROXY_HELLO, NOTIFY, frame, hello, notify, string};
 use tidegate_e2e::{Gateway, until};
 
 const DOOR: &str = "
@@ -10,45 +11,9 @@ doors: { spoe: 0 }
 policies: [{ name: two, key: [client.ip], limit: { quota: 1, window: 1h, burst: 2 } }]
 ";
 
-const HAPROXY_HELLO: u8 = 1;
-const HAPROXY_DISCONNECT: u8 = 2;
-const NOTIFY: u8 = 3;
 const AGENT_HELLO: u8 = 101;
 const AGENT_DISCONNECT: u8 = 102;
 const ACK: u8 = 103;
-
-/// A string as the protocol has it; all here are short.
-fn string(text: &str) -> Vec<u8> {
-    [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat()
-}
-
-fn frame(kind: u8, name: [u8; 2], payload: &[u8]) -> Vec<u8> {
-    let body = [&[kind], &1_u32.to_be_bytes()[..], &name, payload].concat();
-    let length = u32::try_from(body.len()).unwrap();
-    [&length.to_be_bytes()[..], &body].concat()
-}
-
-fn hello(more: &[u8]) -> Vec<u8> {
-    let mut payload = Vec::new();
-    for (name, value) in [
-        ("supported-versions", "2.0"),
-        ("capabilities", "pipelining,async"),
-    ] {
-        payload.extend([string(name), vec![8], string(value)].concat());
-    }
-    payload.extend([string("max-frame-size"), vec![3, 0xf0, 0xf1, 0x06]].concat());
-    payload.extend(more);
-    frame(HAPROXY_HELLO, [0, 0], &payload)
-}
-
-/// A message about a request of 203.0.113.`last`.
-fn notify(number: u8, last: u8) -> Vec<u8> {
-    let mut payload = [string("tidegate-check"), vec![3]].concat();
-    payload.extend([string("src"), vec![6, 203, 0, 113, last]].concat());
-    payload.extend([string("method"), vec![8], string("GET")].concat());
-    payload.extend([string("path"), vec![8], string("/a")].concat());
-    frame(NOTIFY, [number, 1], &payload)
-}
 
 /// All frames that come back for `bytes`, to the end of the connection: kind, name, and the rest as text.
 fn told(door: &Gateway, bytes: &[u8]) -> Vec<(u8, [u8; 2], String)> {

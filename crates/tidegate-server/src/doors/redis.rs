@@ -14,7 +14,7 @@ use tidegate_core::{Charge, HoldId, Key, Mode, Timestamp};
 use tidegate_policy::{Consistency, OnStoreFailure, RedisDoor, StoreFailure};
 use tidegate_store::Store;
 
-use crate::gateway::{Listener, Raw};
+use crate::gateway::{InFlight, Listener, Raw};
 use crate::live::Seen;
 use command::{Talk, Then};
 use decoder::{Decoded, Misspoken, decode};
@@ -40,8 +40,9 @@ pub(crate) async fn serve<S: Store>(mut raw: Raw<S>, mut inbox: BytesMut, listen
         asked: Vec::new(),
     };
     loop {
-        let busy = raw.begin();
-        let then = client.answer(&raw, &mut inbox).await;
+        // Begun with the first command that is whole: what drips owes its rest since its first byte.
+        let mut busy = None;
+        let then = client.answer(&raw, &mut inbox, &mut busy).await;
         let is_full = client.replies.bytes().len() >= MOST_REPLY_BYTES;
         let is_sent = raw.send(client.replies.bytes()).await;
         client.replies.clear();
@@ -78,7 +79,12 @@ pub(crate) const OUTCOMES: &[&str] = &[PASS, REJECT, ERROR, OTHER_COMMAND];
 
 impl Client<'_> {
     /// Answers the commands in `inbox`, as long as there are any and the answers are not too long.
-    async fn answer<S: Store>(&mut self, raw: &Raw<S>, inbox: &mut BytesMut) -> Then {
+    async fn answer<S: Store>(
+        &mut self,
+        raw: &Raw<S>,
+        inbox: &mut BytesMut,
+        busy: &mut Option<InFlight>,
+    ) -> Then {
         let worker = &raw.worker;
         let live = worker.live();
         let now = worker.pipeline.clock().now();
@@ -97,6 +103,7 @@ impl Client<'_> {
                     break;
                 }
             };
+            busy.get_or_insert_with(|| raw.begin());
             taken += length;
             let Some((name, arguments)) = arguments.split_first() else {
                 continue;

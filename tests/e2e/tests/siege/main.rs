@@ -4,6 +4,7 @@
 
 mod admin;
 mod bodies;
+mod calls;
 mod doors;
 mod garbage;
 mod heads;
