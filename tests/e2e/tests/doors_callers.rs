@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use tidegate_e2e::{Authority, Gateway, Port, Raw, curl, try_curl};
+use tempfile::TempDir;
+use tidegate_e2e::{Authority, Gateway, Port, Raw, Reply, curl, try_curl};
 
 const ASKED: [&str; 6] = [
     "-H",
@@ -14,11 +15,11 @@ const ASKED: [&str; 6] = [
     "x-forwarded-for: 192.0.2.1",
 ];
 
-/// A door with these settings beside its address, and nothing that is limited.
-fn door(folder: &Path, settings: &str) -> Gateway {
+/// A door of that kind with these settings beside its address, and nothing that is limited.
+fn door(folder: &Path, kind: &str, settings: &str) -> Gateway {
     let file = folder.join("tidegate.yaml");
     let text =
-        format!("admin: 'off'\ndoors: {{ check: {{ listen: 127.0.0.1:0, {settings} }} }}\npolicies: []\n");
+        format!("admin: 'off'\ndoors: {{ {kind}: {{ listen: 127.0.0.1:0, {settings} }} }}\npolicies: []\n");
     fs::write(&file, text).unwrap();
     Gateway::run(Gateway::command(&["serve", "--config", file.to_str().unwrap()]))
 }
@@ -58,53 +59,93 @@ fn who_is_not_among_the_callers_is_turned_away_told_of_and_counted() {
     );
 }
 
+/// A door that demands client certificates, and how somebody asks at it.
+struct Guarded {
+    folder: TempDir,
+    door: Gateway,
+}
+
+impl Guarded {
+    fn start(kind: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (authority, strange) = (Authority::new(), Authority::new());
+        let (server, client, other) = (authority.issue(), authority.issue(), strange.issue());
+        for (name, text) in [
+            ("ca.pem", &authority.root),
+            ("server.pem", &server.certificate),
+            ("server.key", &server.key),
+            ("client.pem", &client.certificate),
+            ("client.key", &client.key),
+            ("other.pem", &other.certificate),
+            ("other.key", &other.key),
+        ] {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let tls = "tls: { certificates: [{ certificate: server.pem, key: server.key }], client_ca: ca.pem, client_auth: require }";
+        let door = door(folder.path(), kind, tls);
+        Self { folder, door }
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// What is answered at `path` to whoever has the certificate `name`, or none.
+    fn ask(&self, path: &str, name: Option<&str>, arguments: &[&str]) -> Result<Reply, String> {
+        let port = self.door.address().port();
+        let (url, ca) = (format!("https://localhost:{port}{path}"), self.file("ca.pem"));
+        let resolve = format!("localhost:{port}:127.0.0.1");
+        let shown = name.map(|name| {
+            [
+                self.file(&format!("{name}.pem")),
+                self.file(&format!("{name}.key")),
+            ]
+        });
+        let mut all = vec![url.as_str(), "--cacert", &ca, "--resolve", &resolve];
+        if let Some([certificate, key]) = &shown {
+            all.extend(["--cert", certificate, "--key", key]);
+        }
+        all.extend(arguments);
+        try_curl(&all)
+    }
+}
+
 #[test]
 fn a_door_with_client_certificates_answers_whoever_has_one_and_nobody_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let (authority, strange) = (Authority::new(), Authority::new());
-    let (server, client, other) = (authority.issue(), authority.issue(), strange.issue());
-    for (name, text) in [
-        ("ca.pem", &authority.root),
-        ("server.pem", &server.certificate),
-        ("server.key", &server.key),
-        ("client.pem", &client.certificate),
-        ("client.key", &client.key),
-        ("other.pem", &other.certificate),
-        ("other.key", &other.key),
-    ] {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    let tls = "tls: { certificates: [{ certificate: server.pem, key: server.key }], client_ca: ca.pem, client_auth: require }";
-    let door = door(folder.path(), tls);
-    let port = door.address().port();
-    let url = format!("https://localhost:{port}/auth-request");
-    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (ca, resolve) = (file("ca.pem"), format!("localhost:{port}:127.0.0.1"));
-    let base = [url.as_str(), "--cacert", &ca, "--resolve", &resolve];
-    let shown = |name: &str| {
-        [
-            "--cert".to_owned(),
-            file(&format!("{name}.pem")),
-            "--key".to_owned(),
-            file(&format!("{name}.key")),
-        ]
-    };
-    let ask = |arguments: &[String]| {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        try_curl(&[&base[..], &ASKED, &arguments].concat())
-    };
-    assert_eq!(ask(&shown("client")).unwrap().status, 200);
-    assert!(ask(&[]).is_err());
-    assert!(ask(&shown("other")).is_err());
-    let clear = format!("http://127.0.0.1:{port}/auth-request");
+    let guarded = Guarded::start("check");
+    let ask = |name| guarded.ask("/auth-request", name, &ASKED);
+    assert_eq!(ask(Some("client")).unwrap().status, 200);
+    assert!(ask(None).is_err());
+    assert!(ask(Some("other")).is_err());
+    let clear = format!("http://127.0.0.1:{}/auth-request", guarded.door.address().port());
     let in_clear = try_curl(&[&[clear.as_str()], &ASKED[..]].concat());
     assert!(!in_clear.is_ok_and(|reply| reply.status != 400));
 }
 
 #[test]
+fn a_door_for_envoy_with_client_certificates_does_so_too() {
+    let guarded = Guarded::start("envoy");
+    // An empty message behind its prefix: how are all services?
+    let message = guarded.file("message");
+    fs::write(&message, [0; 5]).unwrap();
+    let (data, grpc) = (format!("@{message}"), "content-type: application/grpc");
+    let arguments = ["--http2", "-H", grpc, "--data-binary", &data];
+    let ask = |name| guarded.ask("/grpc.health.v1.Health/Check", name, &arguments);
+    let answer = ask(Some("client")).unwrap();
+    assert_eq!(answer.start, "HTTP/2 200");
+    // A message of two bytes: its first field is 1, they serve.
+    assert!(
+        answer.body.as_bytes().starts_with(&[0, 0, 0, 0, 2, 8, 1]),
+        "{answer:?}"
+    );
+    assert!(ask(None).is_err());
+    assert!(ask(Some("other")).is_err());
+}
+
+#[test]
 fn a_stop_closes_connections_that_rest() {
     let folder = tempfile::tempdir().unwrap();
-    let mut door = door(folder.path(), "callers: 127.0.0.0/8");
+    let mut door = door(folder.path(), "check", "callers: 127.0.0.0/8");
     let mut proxy = Raw::connect(door.address());
     proxy.send("GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n");
     assert!(proxy.read_until("ok\n").contains("200 OK"));

@@ -264,7 +264,8 @@ policies:
 
 #[test]
 fn bodies_are_looked_at_as_far_as_envoy_sends_them() {
-    for (variant, most) in [(GRPC, 65_536), (HTTP, 16_384)] {
+    let most = 65_537;
+    for variant in [GRPC, HTTP] {
         let setup = variant.start(BODIES, |_| {});
         let login = |body: &str, more: &[&str]| setup.get("/login", &[&["-d", body], more].concat());
         assert_eq!(

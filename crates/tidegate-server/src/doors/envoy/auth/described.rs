@@ -123,9 +123,15 @@ fn version(protocol: &[u8]) -> Version {
 fn sent(request: &Request<Bytes>) -> Sent {
     let fields = request.headers();
     if !request.body().is_empty() {
-        return match fields.get(PARTIAL) {
-            Some(partial) if partial == "true" => Sent::Part,
-            _ => Sent::All,
+        let is_part = fields.get(PARTIAL).is_some_and(|partial| partial == "true");
+        // Envoy does not say so if it has read exactly what it may, and the rest is still on its way.
+        let is_short = fields
+            .get(CONTENT_LENGTH)
+            .is_some_and(|length| length != request.body().len().to_string().as_str());
+        return if is_part || is_short {
+            Sent::Part
+        } else {
+            Sent::All
         };
     }
     let says_none = match fields.get(CONTENT_LENGTH) {
