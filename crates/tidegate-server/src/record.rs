@@ -81,9 +81,21 @@ impl Record {
     /// A request whose head is here.
     pub(crate) fn begun(books: &Rc<Books>) -> Box<Self> {
         books.counts().in_flight.one();
-        Box::new(Self {
-            started: books.now(),
+        Box::new(Self::undecided(books, books.now()))
+    }
+
+    /// One of several decisions that are asked for in this request, at the same time as others.
+    pub(crate) fn part(&self) -> Self {
+        let mut part = Self::undecided(&self.books, self.started);
+        part.line = self.line.clone();
+        part.is_part = true;
+        part
+    }
+
+    fn undecided(books: &Rc<Books>, started: Timestamp) -> Self {
+        Self {
             books: books.clone(),
+            started,
             verdict: "none",
             status: 0,
             refusal: None,
@@ -95,25 +107,6 @@ impl Record {
             head_only: false,
             line: None,
             is_part: false,
-        })
-    }
-
-    /// One of several decisions that are asked for in this request, at the same time as others.
-    pub(crate) fn part(&self) -> Self {
-        Self {
-            books: self.books.clone(),
-            started: self.started,
-            verdict: "none",
-            status: 0,
-            refusal: None,
-            failure: None,
-            upload: None,
-            received: 0,
-            sent: 0,
-            ended: Ended::Cut,
-            head_only: false,
-            line: self.line.clone(),
-            is_part: true,
         }
     }
 

@@ -57,9 +57,7 @@ pub(super) async fn answer<S: Store>(
 
 fn failed(status: &Status) -> Response<ResponseBody> {
     let code = match status.code() {
-        tonic::Code::InvalidArgument | tonic::Code::OutOfRange | tonic::Code::ResourceExhausted => {
-            StatusCode::BAD_REQUEST
-        }
+        tonic::Code::InvalidArgument | tonic::Code::ResourceExhausted => StatusCode::BAD_REQUEST,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     plain(code, format!("{}\n", status.message()))
